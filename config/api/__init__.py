@@ -1,0 +1,1 @@
+"""Frozen values parsed once from raw Kubernetes objects at the edge."""

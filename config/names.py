@@ -1,0 +1,18 @@
+"""Every name that Turnstile puts on the wire, in one place.
+
+Our own names live under DOMAIN; names of Kueue's are repeated here exactly as Kueue v0.19.1 spells them.
+"""
+
+from typing import Final
+
+DOMAIN: Final = "multikueue-turnstile.dev"
+FIELD_MANAGER: Final = DOMAIN
+CONTROLLER_NAME: Final = f"{DOMAIN}/orchestrator"
+CONFIG_API_VERSION: Final = f"config.{DOMAIN}/v1alpha1"
+CONFIG_KIND: Final = "Configuration"
+
+KUEUE_GROUP: Final = "kueue.x-k8s.io"
+KUEUE_API_VERSION: Final = f"{KUEUE_GROUP}/v1beta2"
+MULTIKUEUE_NAME: Final = f"{KUEUE_GROUP}/multikueue"
+"""Kueue's controllerName, managedBy value and preemption gate name: one string with three uses."""
+ORIGIN_LABEL: Final = f"{KUEUE_GROUP}/multikueue-origin"

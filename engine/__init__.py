@@ -1,0 +1,1 @@
+"""The preemption engine: pure functions from cluster state to what Kueue would do."""

@@ -1,0 +1,1 @@
+"""Pure decisions about preemption gates, dispatch and the winning worker."""

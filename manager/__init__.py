@@ -1,0 +1,1 @@
+"""Composition: loops, CLI, metrics. Nothing of ours imports this package."""

@@ -1,0 +1,1 @@
+"""One worker cluster as one isolated object: session, caches, budget, breaker."""
