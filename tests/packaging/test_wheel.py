@@ -1,0 +1,59 @@
+"""The built wheel, installed in an empty environment, is the product."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("config", "engine", "gates", "localcluster", "manager", "workerclient")
+
+
+def run(*command: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([str(part) for part in command], cwd=cwd, check=False, capture_output=True, text=True)
+
+
+def checked(*command: str | Path, cwd: Path | None = None) -> str:
+    done = run(*command, cwd=cwd)
+    assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def empty_environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Install the wheel with the locked run-time dependencies, and nothing else, into a new environment."""
+    folder = tmp_path_factory.mktemp("wheel")
+    checked(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder / "dist", cwd=ROOT)
+    (wheel,) = (folder / "dist").glob("*.whl")
+    uv = Path(sys.executable).with_name("uv")
+    checked(sys.executable, "-m", "venv", "--without-pip", folder / "env")
+    install = (uv, "pip", "install", "--quiet", "--python", folder / "env/bin/python")
+    checked(*install, "--require-hashes", "-r", ROOT / "requirements/runtime.txt")
+    checked(*install, "--no-deps", wheel)
+    return folder / "env"
+
+
+def test_the_script_prints_its_version(empty_environment: Path, tmp_path: Path) -> None:
+    assert checked(empty_environment / "bin/turnstile", "version", cwd=tmp_path) == "turnstile 0.1.0\n"
+
+
+def test_every_package_resolves_to_our_distribution(empty_environment: Path, tmp_path: Path) -> None:
+    where = checked(
+        empty_environment / "bin/python",
+        "-Pc",
+        f"import importlib; [print(importlib.import_module(name).__file__) for name in {PACKAGES}]",
+        cwd=tmp_path,
+    )
+    for path in where.splitlines():
+        assert Path(path).is_relative_to(empty_environment)
+
+
+def test_a_shadowing_file_is_named(empty_environment: Path, tmp_path: Path) -> None:
+    (tmp_path / "config.py").write_text("")
+    done = run("env", f"PYTHONPATH={tmp_path}", empty_environment / "bin/turnstile", "version", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"error: package `config` is shadowed by {tmp_path / 'config.py'}; "
+        "install multikueue-turnstile in an environment of its own\n"
+    )
