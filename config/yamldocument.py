@@ -12,7 +12,6 @@ from typing import Final
 
 from yaml.composer import Composer
 from yaml.error import Mark, MarkedYAMLError
-from yaml.events import Event
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from yaml.parser import Parser
 from yaml.reader import Reader, ReaderError
@@ -128,7 +127,7 @@ class _Loader(Reader, Scanner, Parser, Composer, _CoreResolver):
 
     def compose_node(self, parent: Node | None, index: int) -> Node | None:
         self._depth += 1
-        event: Event = self.peek_event()  # type: ignore[no-untyped-call]
+        event = self.peek_event()  # type: ignore[no-untyped-call]
         if self._depth > MAX_DEPTH:
             raise _too_deep(event.start_mark)
         if getattr(event, "tag", None) is not None:
