@@ -239,7 +239,7 @@ class Switch(SettingType):
 class AbsolutePath(SettingType):
     """A path that means the same wherever the daemon was started."""
 
-    words = 'an absolute path without ".." (for example "/etc/turnstile/hub.kubeconfig")'
+    words = 'an absolute path without ".." (for example "/etc/turnstile/kubeconfig")'
 
     def parse(self, value: object) -> Path:
         if isinstance(value, str | Path) and syntax.is_absolute_path(str(value)):

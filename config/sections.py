@@ -104,7 +104,9 @@ class KubeconfigSource(Section):
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:
         if (self.path is None) == (self.secret is None):
-            raise PydanticCustomError(REFUSED, "{allowed}", {"allowed": "exactly one of path and secret"})
+            raise PydanticCustomError(
+                REFUSED, "{allowed}", {"allowed": "a mapping with exactly one of path and secret"}
+            )
         return self
 
 
