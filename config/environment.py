@@ -83,5 +83,6 @@ def _put(tree: Tree, path: tuple[str, ...], value: object) -> None:
 
 
 def _unknown_variable(variable: str, known: Mapping[str, object]) -> str:
-    meant = syntax.closest(variable, known)
-    return f"unknown variable; did you mean {meant}?" if meant else "unknown variable: it names no field"
+    prefix = names.ENVIRONMENT_PREFIX
+    meant = syntax.closest(variable.removeprefix(prefix), [name.removeprefix(prefix) for name in known])
+    return f"unknown variable; did you mean {prefix}{meant}?" if meant else "unknown variable: it names no field"
