@@ -16,8 +16,7 @@ from config.files import UnreadableFileError, read_bounded
 from config.problems import ConfigurationError, Problem, dotted, kind_of, shown
 from config.settings import Configuration, Tree
 from config.shape import FieldShape, fields_of, walk
-from config.yamldocument import NotYamlError, YamlDocument, read_yaml
-from config.yamldocument import Path as Place
+from config.yamldocument import NotYamlError, Place, YamlDocument, read_yaml
 
 MAX_FILE_SIZE: Final = 1 << 20
 

@@ -48,6 +48,14 @@ def test_a_valid_file_is_said_to_be_valid_and_warnings_do_not_fail(folder: Path)
     assert done.stderr.startswith("warning: good.yaml:3: gcInterval: garbage collection is off")
 
 
+def test_a_file_named_on_the_command_line_wins_over_the_environment_and_two_are_refused(folder: Path) -> None:
+    env = {"TURNSTILE_CONFIG": str(folder / "turnstile.yaml")}
+    assert turnstile("config", "validate", "-f", "good.yaml", cwd=folder, env=env).returncode == 0
+    done = turnstile("config", "validate", "good.yaml", "-f", "good.yaml", cwd=folder)
+    assert done.returncode == 2
+    assert "name the file once" in done.stderr
+
+
 def test_json_output(folder: Path) -> None:
     done = turnstile("config", "validate", "turnstile.yaml", "-o", "json", cwd=folder)
     result = json.loads(done.stdout)

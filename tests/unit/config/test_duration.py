@@ -87,7 +87,9 @@ GO: dict[str, tuple[int, str] | None] = {
 }
 INT64 = st.integers(-(2**63), 2**63 - 1)
 UNITS = st.sampled_from(["ns", "us", "µs", "μs", "ms", "s", "m", "h"])
-TERMS = st.lists(st.tuples(st.integers(0, 10**6), st.one_of(st.none(), st.text("0123456789", max_size=25)), UNITS))
+TERMS = st.lists(
+    st.tuples(st.integers(0, 10**5), st.one_of(st.none(), st.text("0123456789", max_size=25)), UNITS), max_size=8
+)
 
 
 @pytest.mark.parametrize("text", GO, ids=[repr(text) for text in GO])
@@ -112,7 +114,7 @@ def test_what_format_duration_prints_parses_to_the_same(duration: timedelta) -> 
 
 
 @given(TERMS)
-def test_terms_add_up_to_within_a_nanosecond_of_rounding_each(terms: list[tuple[int, str | None, str]]) -> None:
+def test_terms_add_up(terms: list[tuple[int, str | None, str]]) -> None:
     texts = [f"{whole}{'' if fraction is None else '.' + fraction}{unit}" for whole, fraction, unit in terms]
     if texts and len("".join(texts)) <= 128:
         assert parse_nanoseconds("".join(texts)) == sum(map(parse_nanoseconds, texts))

@@ -77,6 +77,19 @@ def test_duplicate_names_are_found_whatever_their_source() -> None:
     assert str(problem).startswith('TURNSTILE_WORKERS: workers[1].name: "w" is not allowed: a name that no other')
 
 
+def test_the_variables_that_kubernetes_injects_for_services_are_not_overrides() -> None:
+    links = {
+        "TURNSTILE_SERVICE_HOST": "10.0.0.1",
+        "TURNSTILE_SERVICE_PORT": "9644",
+        "TURNSTILE_SERVICE_PORT_METRICS": "9644",
+        "TURNSTILE_PORT": "tcp://10.0.0.1:9644",
+        "TURNSTILE_PORT_9644_TCP": "tcp://10.0.0.1:9644",
+        "TURNSTILE_PORT_9644_TCP_ADDR": "10.0.0.1",
+        "TURNSTILE_METRICS_SERVICE_HOST": "10.0.0.2",
+    }
+    assert load(environ=links).configuration == load().configuration
+
+
 def test_other_programs_variables_are_not_looked_at() -> None:
     environment = read_environment({"PATH": "/bin", "GATES": "{}", "HTTP": "x", "TURNSTILE_CONFIG": "/etc/x"})
     assert (environment.tree, environment.problems) == ({}, ())

@@ -152,6 +152,10 @@ MISTAKES: dict[str, tuple[str, str]] = {
         "leaderElection:\n  renewDeadline: 2s\n",
         ':4: leaderElection.renewDeadline: "2s" is not allowed: longer than 1.2 times retryPeriod',
     ),
+    "a context without a kubeconfig": (
+        "hub: {context: c}\n",
+        ':3: hub.context: "c" is not allowed: only together with kubeconfig',
+    ),
     "another controller's name": (
         "hub: {controllerName: example.com/x}\n",
         ':3: hub.controllerName: "example.com/x" is not allowed: multikueue-turnstile.dev/orchestrator or kueue',
@@ -174,10 +178,27 @@ def test_each_mistake_alone_gives_one_error(case: str) -> None:
     assert str(problem).startswith(f"turnstile.yaml{want}")
 
 
-def test_mistakes_of_all_kinds_are_reported_together() -> None:
-    bodies = [body for body, _ in MISTAKES.values() if body.startswith(("hub:", "http: {port: 6", "gcI", "workerL"))]
-    problems = problems_of(f"kind: Config\nqqqqq: 1\n{''.join(dict.fromkeys(bodies))}")
-    assert {problem.field for problem in problems} >= {"apiVersion", "kind", "qqqqq", "hub.controllerName", "http.port"}
+def test_mistakes_of_all_kinds_are_reported_together_in_the_order_of_the_file() -> None:
+    body = """\
+kind: Config
+qqqqq: 1
+workers: [{name: a}, {name: a}]
+leaderElection: {leaseDuration: 1s}
+qqqqq: 2
+http: {port: -1}
+"""
+    problems = problems_of(body, {"TURNSTILE_GC_INTERVAL": "x", "TURNSTILE_HTP": "1"})
+    assert [problem.field or problem.variable for problem in problems] == [
+        "apiVersion",
+        "kind",
+        "qqqqq",
+        "workers[1].name",
+        "leaderElection.leaseDuration",
+        "qqqqq",
+        "http.port",
+        "gcInterval",
+        "TURNSTILE_HTP",
+    ]
 
 
 WHOLE_FILES: dict[str, tuple[bytes, str]] = {
@@ -262,7 +283,7 @@ journal: {path: null, maxSize: 1Gi}
     assert configuration.journal.max_size == 1 << 30
     hash(configuration)
     with pytest.raises(ValidationError, match="frozen"):
-        configuration.gates.policy = configuration.gates.policy  # type: ignore[misc]
+        configuration.gates.policy = configuration.gates.policy
 
 
 def test_an_empty_section_is_an_absent_one() -> None:
