@@ -59,7 +59,7 @@ class _Load:
 
     def run(self) -> Loaded:
         if not isinstance(self.document.tree, dict):
-            what = "is empty" if self.document.tree is None else f"holds {shown(self.document.tree)}"
+            what = "is empty" if self.document.tree is None else f"holds {kind_of(self.document.tree)}"
             expected = f"a mapping with apiVersion: {names.CONFIG_API_VERSION} and kind: {names.CONFIG_KIND}"
             raise ConfigurationError([Problem(f"{what}: expected {expected}", file=self.file)])
         for problem in self.document.problems:

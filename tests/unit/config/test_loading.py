@@ -348,6 +348,11 @@ def test_secrets_in_the_wrong_place_are_not_printed(body: str) -> None:
     assert SECRET not in "".join(map(str, problems))
 
 
+def test_a_token_file_given_by_mistake_is_not_printed() -> None:
+    (problem,) = problems_of(SECRET)
+    assert str(problem).startswith("turnstile.yaml: holds a text of 20 characters: expected a mapping")
+
+
 def test_control_characters_cannot_reach_the_terminal() -> None:
     (problem,) = problems_of(HEADER + '"\\e[2Jx": 1\n')
     assert "\x1b" not in str(problem)
