@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: help venv test check format bench lock clean
+.PHONY: help venv test check format docs bench lock clean
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ check: venv ## format, lint, types, import rules
 format: venv ## rewrite the sources in the house format
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+docs: venv ## regenerate the tables that the docs take from the code
+	$(BIN)/python -P -m config.reference docs/configuration.md README.md
 
 bench: venv ## run the benchmarks and print their tables
 	$(BIN)/python -m benchmarks

@@ -8,6 +8,7 @@ app = typer.Typer(
     name="turnstile",
     help="Hub-side MultiKueue orchestration: one cluster preempts at a time.",
     no_args_is_help=True,
+    rich_markup_mode=None,  # plain help and errors, as kubectl prints them, without loading rich
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
