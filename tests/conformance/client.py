@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import aiohttp
+from multidict import CIMultiDict
 
 Obj = dict[str, Any]
 """A Kubernetes object, or any other JSON document."""
@@ -26,7 +27,7 @@ class Reply:
     """What the server answered; `body` is decoded JSON, or text when it is something else."""
 
     status: int
-    headers: Mapping[str, str]
+    headers: CIMultiDict[str]
     body: Any
 
     def expect(self, status: int) -> Obj:
@@ -50,8 +51,7 @@ class Reply:
     @property
     def warnings(self) -> list[str]:
         """Return the texts of the `Warning` headers."""
-        values = self.headers.getall("Warning", []) if hasattr(self.headers, "getall") else []
-        return [str(value).split('"', 1)[1].rsplit('"', 1)[0] for value in values]
+        return [json.loads(value.partition("299 - ")[2]) for value in self.headers.getall("Warning", [])]
 
 
 @dataclass(slots=True)
@@ -148,7 +148,12 @@ class Api:
             self.url + path, params={"watch": "true", **params}, headers=self._headers(JSON), read_bufsize=2**22
         ) as response:
             assert response.status == 200, await response.text()
-            yield Watch(response)
+            try:
+                yield Watch(response)
+            finally:
+                # A TLS farewell in the middle of a stream would outlive the test's event loop.
+                if response.connection is not None and response.connection.transport is not None:
+                    response.connection.transport.abort()
 
     def _headers(self, accept: str) -> dict[str, str]:
         return {"Accept": accept} | ({"Authorization": f"Bearer {self.token}"} if self.token else {})

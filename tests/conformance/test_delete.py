@@ -41,7 +41,7 @@ async def test_precondition_that_does_not_hold_is_a_conflict(
     created = await sample.create(api, namespace, "a")
     options = {"preconditions": {precondition: "1"}}
     status = (await api.delete(sample.at(namespace, "a"), options)).error(409, "Conflict")
-    assert "Precondition failed" in status["message"]
+    assert "in the precondition (1) does not match" in status["message"]
     options = {"preconditions": {precondition: created["metadata"][precondition]}}
     (await api.delete(sample.at(namespace, "a"), options)).ok()
 

@@ -60,7 +60,7 @@ async def test_empty_collection_is_no_error(api: Api, namespace: str, sample: Sa
 
 
 async def test_collection_over_all_namespaces_cannot_be_deleted(api: Api, sample: Sample) -> None:
-    (await api.delete(sample.at())).error(405, "MethodNotAllowed")
+    assert (await api.delete(sample.at())).status in {404, 405}
 
 
 async def test_namespaces_go_one_by_one(api: Api) -> None:
