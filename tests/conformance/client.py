@@ -1,6 +1,7 @@
 """A raw HTTP client of the Kubernetes protocol: it adds no retry, no cache and no opinion to what a server says."""
 
 import asyncio
+import io
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -96,6 +97,8 @@ class Api:
     session: aiohttp.ClientSession
     url: str
     token: str | None
+    accept: str = JSON
+    """What watches ask for; other requests say so one by one."""
 
     async def request(
         self,
@@ -108,8 +111,10 @@ class Api:
         params: Mapping[str, str] | None = None,
     ) -> Reply:
         """Send one request; a body of bytes goes out as it is, anything else as JSON."""
-        content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
-        headers = self._headers(accept) | ({} if content is None else {"Content-Type": content_type})
+        headers, content = self._headers(accept), None
+        if body is not None:
+            headers["Content-Type"] = content_type
+            content = io.BytesIO(body if isinstance(body, bytes) else json.dumps(body).encode())
         async with self.session.request(
             method, self.url + path, data=content, headers=headers, params=params
         ) as response:
@@ -145,7 +150,7 @@ class Api:
     async def watch(self, path: str, **params: str) -> AsyncIterator[Watch]:
         """Open a watch, which must be accepted with 200."""
         async with self.session.get(
-            self.url + path, params={"watch": "true", **params}, headers=self._headers(JSON), read_bufsize=2**22
+            self.url + path, params={"watch": "true", **params}, headers=self._headers(self.accept), read_bufsize=2**22
         ) as response:
             assert response.status == 200, await response.text()
             try:

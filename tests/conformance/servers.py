@@ -24,8 +24,6 @@ class Server:
     kubeconfig: Path
     compact: Callable[[], object]
     """Makes the server forget all history before now."""
-    collects_garbage: bool
-    """Whether something acts on owner references and terminating namespaces; a bare API server does not."""
 
 
 def is_continuous_integration() -> bool:
@@ -49,5 +47,4 @@ def run_real(directory: Path) -> Iterator[Server]:
             ca_file=server.ca_file,
             kubeconfig=server.kubeconfig,
             compact=server.etcd.compact,
-            collects_garbage=False,
         )
