@@ -62,6 +62,11 @@ class Watch:
     _response: aiohttp.ClientResponse
     _seen: list[Obj] = field(default_factory=list)
 
+    @property
+    def content_type(self) -> str:
+        """Return how the server announced the stream."""
+        return self._response.content_type
+
     async def next(self) -> Obj:
         """Return the next event; fail when the server ends the stream or is silent for too long."""
         event = await self._next_or_end()

@@ -1,18 +1,37 @@
-"""One suite, every server: each test that asks for `server` or for `api` runs once against each of them."""
+"""One suite, every server: each test that asks for `server` or for `api` runs once against each of them.
+
+All tests share one event loop, so that servers and connections live as long as the session.
+"""
 
 import secrets
 import ssl
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import aiohttp
 import pytest
+import pytest_asyncio
 
 from tests.conformance.builders import namespace as a_namespace
 from tests.conformance.client import Api
 from tests.conformance.resources import NAMESPACES
 from tests.conformance.samples import BUILT_IN, CUSTOM, Sample
-from tests.conformance.servers import Server, is_continuous_integration, run_real
+from tests.conformance.servers import Server, is_continuous_integration, run_local, run_real
 from tests.realbed.build import ToolchainError
+
+_HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(_HERE) and pytest_asyncio.is_async_test(item):
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def local_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Server]:
+    async with run_local(tmp_path_factory.mktemp("local")) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")
@@ -38,7 +57,7 @@ def tls(server: Server) -> ssl.SSLContext:
     return ssl.create_default_context(cafile=str(server.ca_file))
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def session(tls: ssl.SSLContext) -> AsyncIterator[aiohttp.ClientSession]:
     # Loopback: a proxy from the environment must not come between.
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=tls), trust_env=False) as session:
@@ -61,7 +80,7 @@ def unique() -> str:
     return f"t-{secrets.token_hex(6)}"
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def namespace(api: Api, unique: str) -> str:
     """Return the name of an empty namespace of this test's own."""
     (await api.post(NAMESPACES.at(), a_namespace(unique))).expect(201)

@@ -1,13 +1,14 @@
 """The servers that the suite runs against, behind one handle."""
 
-import asyncio
 import os
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import secrets
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from localcluster.auth import User
+from localcluster.cluster import LocalCluster
 from tests.realbed import apiserver, build, kueue_crds
 
 
@@ -29,6 +30,22 @@ class Server:
 def is_continuous_integration() -> bool:
     """Tell whether a leg that cannot run is a failure rather than a skip."""
     return os.environ.get("CI") == "true"
+
+
+@asynccontextmanager
+async def run_local(directory: Path) -> AsyncIterator[Server]:
+    """Run the in-process server."""
+    powerless = User("powerless", secrets.token_urlsafe(24), rules=())
+    async with LocalCluster("local", directory, users=[powerless]) as cluster:
+        yield Server(
+            name="local",
+            url=cluster.url,
+            token=cluster.token,
+            powerless_token=powerless.token,
+            ca_file=cluster.ca_file,
+            kubeconfig=cluster.kubeconfig_path,
+            compact=cluster.store.ledger.forget_history,
+        )
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from tests.conformance.client import Api, Obj
 from tests.conformance.samples import Sample
@@ -18,7 +19,7 @@ def owner(obj: Obj, **more: Any) -> Obj:
     return {"apiVersion": obj["apiVersion"], "kind": obj["kind"], **identity, **more}
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def family(api: Api, namespace: str, sample: Sample) -> Obj:
     parent = await sample.create(api, namespace, "parent")
     await sample.create(api, namespace, "child", ownerReferences=[owner(parent, blockOwnerDeletion=True)])

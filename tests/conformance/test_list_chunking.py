@@ -1,6 +1,7 @@
 """Lists in pieces: `limit`, and `continue` tokens that keep to one snapshot."""
 
 import pytest
+import pytest_asyncio
 
 from tests.conformance.client import Api, Obj
 from tests.conformance.samples import Sample
@@ -9,7 +10,7 @@ from tests.conformance.servers import Server
 NAMES = ["a", "b", "c", "d", "e"]
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def five(api: Api, namespace: str, sample: Sample) -> list[str]:
     for name in reversed(NAMES):
         await sample.create(api, namespace, name, labels={"vowel": str(name in "ae").lower()})

@@ -42,10 +42,12 @@ async def test_server_owned_field_stays_as_it_is(api: Api, namespace: str, sampl
 
 
 async def test_owner_references_can_be_set_and_removed(api: Api, namespace: str, sample: Sample) -> None:
-    await sample.create(api, namespace, "a", ownerReferences=[OWNER])
-    found = (await api.get(sample.at(namespace, "a"))).ok()
-    assert found["metadata"]["ownerReferences"] == [OWNER]
-    patched = (await api.patch(sample.at(namespace, "a"), {"metadata": {"ownerReferences": None}})).ok()
+    parent = await sample.create(api, namespace, "parent")
+    identity = {"name": "parent", "uid": parent["metadata"]["uid"]}
+    owners = [{"apiVersion": parent["apiVersion"], "kind": parent["kind"], "controller": True, **identity}]
+    child = await sample.create(api, namespace, "child", ownerReferences=owners)
+    assert child["metadata"]["ownerReferences"] == owners
+    patched = (await api.patch(sample.at(namespace, "child"), {"metadata": {"ownerReferences": None}})).ok()
     assert "ownerReferences" not in patched["metadata"]
 
 

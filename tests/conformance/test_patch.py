@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from tests.conformance.builders import job, pod, workload
 from tests.conformance.client import JSON, JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, Api, Obj
@@ -10,7 +11,7 @@ from tests.conformance.resources import JOBS, PODS, WORKLOADS
 from tests.conformance.samples import Sample
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def created(api: Api, namespace: str, sample: Sample) -> Obj:
     return await sample.create(api, namespace, "a", labels={"kept": "1", "gone": "1"}, finalizers=["example.com/f"])
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from tests.conformance.builders import condition, disruption_budget, job, workload
 from tests.conformance.client import MERGE_PATCH, Api, Obj
@@ -24,7 +25,7 @@ class Case:
 
 
 CASES = [
-    Case(WORKLOADS, workload("a"), {"priority": 5}, {"conditions": [condition("QuotaReserved")]}),
+    Case(WORKLOADS, workload("a"), {"priority": 5}, {"conditions": [condition("PodsReady")]}),
     Case(
         DISRUPTION_BUDGETS,
         disruption_budget("a"),
@@ -41,7 +42,7 @@ def case(request: pytest.FixtureRequest) -> Case:
     return chosen
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def created(api: Api, namespace: str, case: Case) -> Obj:
     return (await api.post(case.resource.at(namespace), case.obj)).expect(201)
 

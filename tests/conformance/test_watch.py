@@ -104,32 +104,28 @@ async def test_replay_knows_selector_transitions_too(api: Api, namespace: str, s
         assert await watch.next_change() == ("DELETED", "a")
 
 
-async def test_server_ends_the_watch_after_the_asked_time(api: Api, namespace: str, sample: Sample) -> None:
-    await sample.create(api, namespace, "a")
-    async with api.watch(sample.at(namespace), timeoutSeconds="1") as watch:
+async def test_server_ends_the_watch_after_the_asked_time(api: Api, namespace: str) -> None:
+    await CUSTOM.create(api, namespace, "a")
+    async with api.watch(CUSTOM.at(namespace), timeoutSeconds="1") as watch:
         events = await watch.rest()
     assert [event["type"] for event in events] == ["ADDED"]
 
 
-async def test_bookmark_carries_a_version_and_nothing_else(api: Api, namespace: str) -> None:
-    version = await version_of(api, CUSTOM, namespace)
-    parameters = {"resourceVersion": version, "allowWatchBookmarks": "true", "timeoutSeconds": "3"}
-    async with api.watch(CUSTOM.at(namespace), **parameters) as watch:
+async def test_bookmark_is_for_whoever_asked_and_carries_a_version_alone(api: Api, namespace: str) -> None:
+    at = CUSTOM.at(namespace)
+    # A bookmark comes before the end of a watch at the latest.
+    since = {"resourceVersion": await version_of(api, CUSTOM, namespace), "timeoutSeconds": "3"}
+    async with api.watch(at, **since) as plain, api.watch(at, **since, allowWatchBookmarks="true") as marked:
         elsewhere = await CUSTOM.create(api, "default", namespace)
-        bookmark = await watch.next()
+        bookmark = await marked.next()
+        await CUSTOM.create(api, namespace, "a")
+        assert await plain.next_change() == ("ADDED", "a")
     assert bookmark["type"] == "BOOKMARK"
     mark = bookmark["object"]
     assert (mark["kind"], mark["apiVersion"]) == (CUSTOM.resource.kind, CUSTOM.resource.api_version)
     # It tells of progress that the watcher's own objects did not show.
     assert int(mark["metadata"]["resourceVersion"]) >= int(elsewhere["metadata"]["resourceVersion"])
     assert not mark["metadata"].get("name")
-
-
-async def test_no_bookmark_without_asking(api: Api, namespace: str) -> None:
-    version = await version_of(api, CUSTOM, namespace)
-    async with api.watch(CUSTOM.at(namespace), resourceVersion=version, timeoutSeconds="3") as watch:
-        await CUSTOM.create(api, "default", namespace)
-        assert await watch.rest() == []
 
 
 async def test_initial_events_end_with_a_bookmark(api: Api, namespace: str, sample: Sample) -> None:
@@ -153,9 +149,8 @@ async def test_initial_events_want_a_match(api: Api, namespace: str, sample: Sam
 
 
 async def test_watch_is_announced_as_a_stream_of_json(api: Api, namespace: str, sample: Sample) -> None:
-    reply = await api.get(sample.at(namespace), watch="true", timeoutSeconds="1")
-    assert (reply.status, reply.body) == (200, "")
-    assert reply.headers["Content-Type"].startswith("application/json")
+    async with api.watch(sample.at(namespace)) as watch:
+        assert watch.content_type == "application/json"
 
 
 @pytest.mark.parametrize("timeout", ["soon", "1.5"])

@@ -44,9 +44,9 @@ async def test_open_watch_survives_the_loss_of_history(
         assert await watch.next_change() == ("ADDED", "b")
 
 
-async def test_watch_from_the_future_says_nothing_of_the_present(api: Api, namespace: str, sample: Sample) -> None:
-    await sample.create(api, namespace, "a")
-    reply = await api.get(sample.at(namespace), watch="true", resourceVersion=FUTURE, timeoutSeconds="1")
+async def test_watch_from_the_future_says_nothing_of_the_present(api: Api, namespace: str) -> None:
+    await CUSTOM.create(api, namespace, "a")
+    reply = await api.get(CUSTOM.at(namespace), watch="true", resourceVersion=FUTURE, timeoutSeconds="1")
     # Waiting in silence is allowed, and so is saying that this version does not exist.
     if reply.status != 200:
         assert reply.error(504, "Timeout")["message"].startswith("Too large resource version")

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from tests.conformance.builders import condition, pod_set, workload
 from tests.conformance.client import Api, Obj
@@ -12,7 +13,7 @@ ADMISSION = {"clusterQueue": "cq", "podSetAssignments": [{"name": "main", "flavo
 RESERVED = {"admission": ADMISSION, "conditions": [condition("QuotaReserved")]}
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def at(api: Api, namespace: str) -> str:
     (await api.post(WORKLOADS.at(namespace), workload("a", queueName="q"))).expect(201)
     return WORKLOADS.at(namespace, "a")
