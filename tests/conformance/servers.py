@@ -9,6 +9,7 @@ from pathlib import Path
 
 from localcluster.auth import User
 from localcluster.cluster import LocalCluster
+
 from tests.realbed import apiserver, build, kueue_crds
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.conformance.builders import secret
-from tests.conformance.client import JSON, MERGE_PATCH, Api
+from tests.conformance.client import JSON, MERGE_PATCH, Api, Obj
 from tests.conformance.resources import SECRETS, WORKLOADS
 from tests.conformance.samples import Sample
 
@@ -75,7 +75,7 @@ async def test_object_that_may_not_be_touched(
 ) -> None:
     created = await sample.create(api, namespace, "a")
     media = MERGE_PATCH if method == "PATCH" else JSON
-    body = None if method == "GET" else {}
+    body: Obj | None = None if method == "GET" else {}
     reply = await powerless_api.request(method, sample.at(namespace, "a"), body=body, content_type=media)
     status = reply.error(403, "Forbidden")
     assert f'{sample.resource.qualified} "a" is forbidden: User "powerless" cannot {verb} resource' in status["message"]

@@ -9,7 +9,6 @@ from tests.conformance.client import Api, Obj
 from tests.conformance.samples import Sample
 from tests.conformance.waiting import until, until_gone
 
-
 # On a real cluster the collector is in kube-controller-manager; a bare API server leaves its work undone.
 pytestmark = pytest.mark.parametrize("server", ["local"], indirect=True)
 
@@ -17,6 +16,14 @@ pytestmark = pytest.mark.parametrize("server", ["local"], indirect=True)
 def owner(obj: Obj, **more: Any) -> Obj:
     identity = {key: obj["metadata"][key] for key in ("name", "uid")}
     return {"apiVersion": obj["apiVersion"], "kind": obj["kind"], **identity, **more}
+
+
+def is_terminating(obj: Obj | None) -> bool:
+    return obj is not None and "deletionTimestamp" in obj["metadata"]
+
+
+def has_one_owner(obj: Obj | None) -> bool:
+    return obj is not None and len(obj["metadata"]["ownerReferences"]) == 1
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -44,7 +51,7 @@ async def test_foreground_deletion_waits_for_the_dependents(
     held = {"metadata": {"finalizers": ["example.com/hold"]}}
     (await api.patch(sample.at(namespace, "child"), held)).ok()
     (await api.delete(sample.at(namespace, "parent"), propagationPolicy="Foreground")).ok()
-    await until(api, sample.at(namespace, "child"), lambda child: "deletionTimestamp" in child["metadata"])
+    await until(api, sample.at(namespace, "child"), is_terminating)
     parent = (await api.get(sample.at(namespace, "parent"))).ok()
     assert parent["metadata"]["finalizers"] == ["foregroundDeletion"]
     (await api.patch(sample.at(namespace, "child"), {"metadata": {"finalizers": None}})).ok()
@@ -63,7 +70,7 @@ async def test_one_owner_left_is_enough(api: Api, namespace: str, sample: Sample
     both = [owner(family), owner(other)]
     (await api.patch(sample.at(namespace, "child"), {"metadata": {"ownerReferences": both}})).ok()
     (await api.delete(sample.at(namespace, "parent"))).ok()
-    await until(api, sample.at(namespace, "child"), lambda child: len(child["metadata"]["ownerReferences"]) == 1)
+    await until(api, sample.at(namespace, "child"), has_one_owner)
     (await api.delete(sample.at(namespace, "other"))).ok()
     await until_gone(api, sample.at(namespace, "child"))
 

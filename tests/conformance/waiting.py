@@ -1,23 +1,23 @@
 """Waiting for what a server does by itself, after its answer."""
 
-import asyncio
 from collections.abc import Callable
 
 from tests.conformance.client import Api, Obj
 
-_DEADLINE_SECONDS = 10.0
-_POLL_SECONDS = 0.01
 
-
-async def until(api: Api, path: str, holds: Callable[[Obj], bool]) -> None:
-    """Return once the object at the path is as wanted."""
-    async with asyncio.timeout(_DEADLINE_SECONDS):
-        while not holds((await api.get(path)).ok()):
-            await asyncio.sleep(_POLL_SECONDS)
+async def until(api: Api, path: str, holds: Callable[[Obj | None], bool]) -> None:
+    """Return once the object at the path is as wanted; it is None while there is no such object."""
+    collection, _, name = path.rpartition("/")
+    selector = f"metadata.name={name}"
+    found = (await api.get(collection, fieldSelector=selector)).ok()
+    obj: Obj | None = next(iter(found["items"]), None)
+    version = found["metadata"]["resourceVersion"]
+    async with api.watch(collection, fieldSelector=selector, resourceVersion=version) as watch:
+        while not holds(obj):
+            event = await watch.next()
+            obj = None if event["type"] == "DELETED" else event["object"]
 
 
 async def until_gone(api: Api, path: str) -> None:
     """Return once there is nothing at the path."""
-    async with asyncio.timeout(_DEADLINE_SECONDS):
-        while (await api.get(path)).status != 404:
-            await asyncio.sleep(_POLL_SECONDS)
+    await until(api, path, lambda obj: obj is None)
