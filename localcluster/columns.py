@@ -1,15 +1,21 @@
 """Columns of `kubectl get`, and the reading of nested fields that columns and selectors need."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from localcluster.kinds import Column, Obj
 
 
+@cache
+def _steps(path: str) -> tuple[str, ...]:
+    return tuple(path.split("."))
+
+
 def read(obj: Obj, path: str) -> Any:
     """Return the value at a dotted path, None where there is none."""
     value: Any = obj
-    for key in path.split("."):
+    for key in _steps(path):
         if not isinstance(value, dict):
             return None
         value = value.get(key)

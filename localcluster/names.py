@@ -2,6 +2,7 @@
 
 import re
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 
 
@@ -53,13 +54,14 @@ def explain_name(name: str, name_format: NameFormat, *, is_prefix: bool = False)
     return _explain_dns(name, _SUBDOMAIN, 253, _WRONG_SUBDOMAIN)
 
 
-def explain_label_key(key: str) -> list[str]:
+@lru_cache(maxsize=4096)
+def explain_label_key(key: str) -> tuple[str, ...]:
     """Return what is wrong with a label key, also called a qualified name: an optional domain, a slash, a name."""
     prefix, slash, name = key.rpartition("/")
     if "/" in prefix:
-        return [
-            f"a valid label key {_WRONG_KEY} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
-        ]
+        return (
+            f"a valid label key {_WRONG_KEY} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",
+        )
     problems: list[str] = []
     if slash and not prefix:
         problems.append("prefix part must be non-empty")
@@ -71,12 +73,12 @@ def explain_label_key(key: str) -> list[str]:
         problems.append("name part must be no more than 63 bytes")
     if _KEY.fullmatch(name) is None:
         problems.append(f"name part {_WRONG_KEY}")
-    return problems
+    return tuple(problems)
 
 
 def explain_label_value(value: str) -> list[str]:
     """Return what is wrong with a label value."""
-    problems = ["must be no more than 63 bytes"] if len(value) > 63 else []
+    problems = ["must be no more than 63 bytes"] if len(value.encode()) > 63 else []
     if _VALUE.fullmatch(value) is None:
         problems.append(_WRONG_VALUE)
     return problems

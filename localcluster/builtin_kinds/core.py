@@ -16,7 +16,7 @@ _NAME_LABEL = "kubernetes.io/metadata.name"
 
 
 def namespace_kind() -> Kind:
-    """Return the Namespace kind."""
+    """Return the Namespace kind; its phase and its finalizer are the server's business."""
     return Kind(
         group="",
         version="v1",
@@ -35,7 +35,6 @@ def namespace_kind() -> Kind:
         columns=(field_column("Status", "status.phase"), age_column()),
         selectable_fields={"status.phase": text_field("status.phase"), "name": text_field("metadata.name")},
         set_defaults=_label_with_name,
-        prepare_create=_activate,
         name_format=NameFormat.LABEL,
     )
 
@@ -150,11 +149,6 @@ def _label_with_name(namespace: Obj) -> None:
     metadata = namespace.setdefault("metadata", {})
     if metadata.get("name"):
         metadata.setdefault("labels", {})[_NAME_LABEL] = metadata["name"]
-
-
-def _activate(namespace: Obj) -> None:
-    namespace.setdefault("spec", {})["finalizers"] = ["kubernetes"]
-    namespace["status"] = {"phase": "Active"}
 
 
 def _encode_string_data(secret: Obj) -> None:

@@ -1,6 +1,6 @@
 """Pod (core/v1): placement fields are typed, the rest of the spec is kept as it came.
 
-Binding has no subresource here: `spec.nodeName` may be set once, which is what a scheduler's binding amounts to.
+A pod gets its node by binding, which is the server's business; a write of the pod itself cannot move it.
 """
 
 from collections.abc import Sequence
@@ -115,8 +115,6 @@ def _check_pod(new: Obj, old: Obj | None) -> Sequence[FieldError]:
 def _frozen_part(spec: Obj, old: Obj) -> Obj:
     """Return what must stay equal: everything but images, additions, and placement that is still open."""
     open_fields = set(_FREELY_MUTABLE)
-    if not old.get("nodeName"):
-        open_fields.add("nodeName")
     if old.get("schedulingGates"):
         open_fields.update(_MUTABLE_WHILE_GATED)
     frozen = {key: value for key, value in spec.items() if key not in open_fields}

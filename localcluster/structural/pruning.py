@@ -47,16 +47,19 @@ def _object_pruner(schema: Schema, known: frozenset[str]) -> Pruner:
     def prune_object(value: Any, path: Path, dropped: list[Path]) -> None:
         if type(value) is not dict:
             return
+        if not value.keys() <= known or None in value.values():
+            drop(value, path, dropped)
+        for key, child in value.items():
+            if key in pruners:
+                pruners[key](child, (path, key), dropped)
+
+    def drop(value: dict[str, Any], path: Path, dropped: list[Path]) -> None:
         for key in [key for key, child in value.items() if key not in known or child is None]:
             if key in known and key not in nullable:
                 del value[key]
             elif key not in known and not keeps_unknown:
                 del value[key]
                 dropped.append((path, key))
-        for key, child in value.items():
-            pruner = pruners.get(key)
-            if pruner is not None:
-                pruner(child, (path, key), dropped)
 
     return prune_object
 

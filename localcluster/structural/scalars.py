@@ -19,6 +19,9 @@ _DATE_TIME: Final = re.compile(
     r"[Tt ]([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?([Zz]|[+-]\d{2}:\d{2})"
 )
 _INTEGER_RANGE: Final = {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}
+# The same few short texts come with every write; remembering them saves most regular expressions.
+_MOST_REMEMBERED: Final = 512
+_LONGEST_REMEMBERED: Final = 128
 _TYPE_NAMES: Final[dict[type, str]] = {
     str: "string",
     bool: "boolean",
@@ -82,6 +85,7 @@ def _string_check(schema: Schema) -> Check:
     allowed = frozenset(schema.enum)
     least, most = schema.min_length or 0, schema.max_length
     is_time = schema.format == "date-time"
+    accepted: set[str] = set()
 
     def check_string(value: Any, path: Path, found: list[FieldError]) -> None:
         if type(value) is not str:
@@ -89,6 +93,15 @@ def _string_check(schema: Schema) -> Check:
                 report_type(schema, value, path, found)
                 _report_unsupported(schema, value, path, found)
             return
+        if value in accepted:
+            return
+        before = len(found)
+        check_text(value, path, found)
+        is_short = len(value) <= _LONGEST_REMEMBERED
+        if is_short and len(found) == before and len(accepted) < _MOST_REMEMBERED:
+            accepted.add(value)
+
+    def check_text(value: str, path: Path, found: list[FieldError]) -> None:
         if most is not None and len(value) > most:
             found.append(errors.too_long(render_path(path), most))
         if len(value) < least:

@@ -25,10 +25,11 @@ RULES_NOT_CHECKED: Final = (
 def validate(schema: Schema, obj: dict[str, Any], old: dict[str, Any] | None = None) -> list[FieldError]:
     """Return every violation of the schema; `old` is the stored object, for rules about transitions.
 
-    Invariants may rely on a well-typed object, so they wait until the fields themselves are right.
+    Invariants may rely on a well-typed object, so they wait until the fields themselves are right. Metadata is not
+    looked at: it has rules of its own, the same for all kinds.
     """
     found: list[FieldError] = []
-    _compile(schema)(obj, None, found)
+    _compile_root(schema)(obj, None, found)
     check_invariants = compile_invariants(schema)
     if check_invariants is None:
         return found
@@ -42,6 +43,11 @@ def validate(schema: Schema, obj: dict[str, Any], old: dict[str, Any] | None = N
 def is_blocking(found: list[FieldError]) -> bool:
     """Tell whether these errors keep the rules over whole objects from being evaluated."""
     return any(error.cause in _BLOCKS_INVARIANTS for error in found)
+
+
+@cache
+def _compile_root(schema: Schema) -> Check:
+    return _object_check(schema, apart_from=("metadata",))
 
 
 @cache
@@ -61,8 +67,12 @@ def _needs_no_check(schema: Schema) -> type | None:
     return str if schema.type == "string" and not is_bounded else None
 
 
-def _object_check(schema: Schema) -> Check:
-    children = {key: (_needs_no_check(child), _compile(child)) for key, child in schema.properties.items()}
+def _object_check(schema: Schema, apart_from: tuple[str, ...] = ()) -> Check:
+    children = {
+        key: (_needs_no_check(child), _compile(child))
+        for key, child in schema.properties.items()
+        if key not in apart_from
+    }
     required = frozenset(schema.required)
 
     def check_object(value: Any, path: Path, found: list[FieldError]) -> None:
@@ -70,9 +80,10 @@ def _object_check(schema: Schema) -> Check:
             report_type(schema, value, path, found)
             return
         for key, child in value.items():
-            plan = children.get(key)
-            if plan is not None and type(child) is not plan[0]:
-                plan[1](child, (path, key), found)
+            if key in children:
+                plain, check = children[key]
+                if type(child) is not plain:
+                    check(child, (path, key), found)
         if not required <= value.keys():
             found.extend(errors.required(render_path((path, key))) for key in schema.required if key not in value)
 
@@ -124,7 +135,17 @@ def _accept(_value: Any, _path: Path, _found: list[FieldError]) -> None:
     """Accept a value of which nothing is known."""
 
 
+def _has_distinct_keys(value: list[Any], key: str) -> bool:
+    """Tell the usual case apart cheaply: entries are objects, each with a name of its own."""
+    try:
+        return len({item[key] for item in value}) == len(value)
+    except (KeyError, TypeError):
+        return False
+
+
 def _report_duplicate_keys(schema: Schema, value: list[Any], path: Path, found: list[FieldError]) -> None:
+    if len(schema.list_keys) == 1 and _has_distinct_keys(value, schema.list_keys[0]):
+        return
     for index, item in enumerate(value):
         if item is not None and type(item) is not dict:
             message = "must be an object for an array of list-type map"
