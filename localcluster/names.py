@@ -49,6 +49,8 @@ def explain_name(name: str, name_format: NameFormat, *, is_prefix: bool = False)
         return _explain_path_segment(name, is_prefix=is_prefix)
     if is_prefix and len(name) > 1 and name.endswith("-"):
         name = f"{name[:-2]}a"
+    if name_format is NameFormat.LABEL and "." in name:
+        return ["must not contain dots"]
     if name_format is NameFormat.LABEL:
         return _explain_dns(name, _LABEL, 63, _WRONG_LABEL)
     return _explain_dns(name, _SUBDOMAIN, 253, _WRONG_SUBDOMAIN)

@@ -12,6 +12,8 @@ from localcluster.schema import FieldError
 from localcluster.structural import errors
 from localcluster.structural.builder import int32, int64, int_or_string, map_of, obj, one_of, string, timestamp
 
+_COUNTERS = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
+
 
 def lease_kind() -> Kind:
     """Return the Lease kind."""
@@ -22,8 +24,6 @@ def lease_kind() -> Kind:
             "acquireTime": timestamp(),
             "renewTime": timestamp(),
             "leaseTransitions": int32(),
-            "strategy": string(),
-            "preferredHolder": string(),
         }
     )
     return Kind(
@@ -78,9 +78,14 @@ def pod_disruption_budget_kind() -> Kind:
             ),
             age_column(),
         ),
+        prepare_create=_start_without_allowance,
         validate=_check_budget,
         validate_status=_check_budget_status,
     )
+
+
+def _start_without_allowance(budget: Obj) -> None:
+    budget["status"] = dict.fromkeys(_COUNTERS, 0)
 
 
 def _check_lease(new: Obj, _old: Obj | None) -> Sequence[FieldError]:
@@ -90,8 +95,6 @@ def _check_lease(new: Obj, _old: Obj | None) -> Sequence[FieldError]:
         found.append(
             errors.invalid("spec.leaseDurationSeconds", spec["leaseDurationSeconds"], "must be greater than 0")
         )
-    if spec.get("preferredHolder") and not spec.get("strategy"):
-        found.append(errors.forbidden("spec.preferredHolder", "may only be specified if `strategy` is defined"))
     return found
 
 
@@ -108,8 +111,7 @@ def _check_budget(new: Obj, _old: Obj | None) -> Sequence[FieldError]:
 
 
 def _check_budget_status(new: Obj, _old: Obj | None) -> Sequence[FieldError]:
-    counters = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
-    return [*check_not_negative(new.get("status") or {}, counters, "status")]
+    return [*check_not_negative(new.get("status") or {}, _COUNTERS, "status")]
 
 
 def _check_share(share: int | str, path: str) -> Iterator[FieldError]:

@@ -123,6 +123,7 @@ def limit_range_kind() -> Kind:
         short_names=("limits",),
         schema=resource({"spec": obj({"limits": list_of(limit)}, required=("limits",))}),
         columns=(field_column("Created At", "metadata.creationTimestamp"),),
+        set_defaults=_complete_limits,
     )
 
 
@@ -149,6 +150,16 @@ def _label_with_name(namespace: Obj) -> None:
     metadata = namespace.setdefault("metadata", {})
     if metadata.get("name"):
         metadata.setdefault("labels", {})[_NAME_LABEL] = metadata["name"]
+
+
+def _complete_limits(limit_range: Obj) -> None:
+    """Derive a container's default limit from the maximum, and its default request from limit or minimum."""
+    for limit in read(limit_range, "spec.limits") or ():
+        if not isinstance(limit, dict) or limit.get("type") != "Container":
+            continue
+        for source, target in (("max", "default"), ("default", "defaultRequest"), ("min", "defaultRequest")):
+            if limit.get(source):
+                limit[target] = {**limit[source], **(limit.get(target) or {})}
 
 
 def _encode_string_data(secret: Obj) -> None:

@@ -31,7 +31,7 @@ def core_event_kind() -> Kind:
         singular="event",
         namespaced=True,
         short_names=("ev",),
-        schema=resource(_core_fields(), required=("involvedObject",)),
+        schema=resource(_core_fields()),
         columns=(
             computed_column("Last Seen", _last_seen, of="date"),
             field_column("Type", "type"),
@@ -123,12 +123,12 @@ def _check_core_event(new: Obj, _old: Obj | None) -> Sequence[FieldError]:
 def _check_events_event(new: Obj, old: Obj | None) -> Sequence[FieldError]:
     if old is not None:
         return []
-    wanted = ("reportingController", "reportingInstance", "action", "reason")
+    wanted = (
+        ("reportingController", "reportingInstance", "action", "reason") if new.get("eventTime") else ("eventTime",)
+    )
     found = [errors.required(field) for field in wanted if not new.get(field)]
-    if not new.get("eventTime"):
-        found.insert(0, errors.required("eventTime"))
     if new.get("type") not in {"Normal", "Warning"}:
-        found.append(errors.invalid("type", new.get("type", ""), "has invalid value"))
+        found.append(errors.invalid("type", "", f"has invalid value: {new.get('type', '')}"))
     return found
 
 

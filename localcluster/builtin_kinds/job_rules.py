@@ -6,8 +6,9 @@ An external controller writes the status of a managed Job, so the API server is 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from localcluster.builtin_kinds.limits import check_not_negative
+from localcluster.builtin_kinds.limits import check_containers, check_not_negative
 from localcluster.columns import has_condition, read
+from localcluster.equality import is_same
 from localcluster.kinds import Obj
 from localcluster.names import NameFormat, explain_name
 from localcluster.schema import FieldError
@@ -61,8 +62,7 @@ def _check_spec(spec: Obj) -> Iterator[FieldError]:
 
 
 def _check_template(pod: Obj) -> Iterator[FieldError]:
-    if not pod.get("containers"):
-        yield errors.required("spec.template.spec.containers")
+    yield from check_containers(pod, "spec.template.spec")
     policy = pod.get("restartPolicy") or "Always"
     if policy == "Always":
         yield errors.required("spec.template.spec.restartPolicy", 'valid values: "OnFailure", "Never"')
@@ -103,11 +103,12 @@ def _check_spec_update(spec: Obj, old: Obj) -> Iterator[FieldError]:
             complaint = "can only be modified in tandem with spec.parallelism"
             yield errors.invalid("spec.completions", completions, complaint)
     for field in _IMMUTABLE:
-        if spec.get(field) != stored.get(field):
+        if not is_same(spec.get(field), stored.get(field)):
             yield errors.invalid(f"spec.{field}", spec.get(field), errors.FIELD_IS_IMMUTABLE)
     is_open = _is_template_open(old)
     template = spec.get("template")
-    if _frozen_template(template, is_open=is_open) != _frozen_template(stored.get("template"), is_open=is_open):
+    frozen = _frozen_template(stored.get("template"), is_open=is_open)
+    if not is_same(_frozen_template(template, is_open=is_open), frozen):
         yield errors.invalid("spec.template", template, errors.FIELD_IS_IMMUTABLE)
 
 

@@ -44,7 +44,7 @@ def job_kind() -> Kind:
         ),
         selectable_fields={"status.successful": text_field("status.succeeded", default="0")},
         set_defaults=_set_job_defaults,
-        prepare_create=_generate_selector,
+        prepare_create=_prepare_job,
         validate=check_job,
         validate_status=check_job_status,
     )
@@ -121,8 +121,9 @@ def _set_job_defaults(job: Obj) -> None:
             del template["restartPolicy"]
 
 
-def _generate_selector(job: Obj) -> None:
+def _prepare_job(job: Obj) -> None:
     """Label the pods to come with the job's name and uid, and select them by uid."""
+    job["status"] = {}
     spec = job.get("spec")
     if not isinstance(spec, dict) or spec.get("manualSelector"):
         return

@@ -5,8 +5,10 @@ A pod gets its node by binding, which is the server's business; a write of the p
 
 from collections.abc import Sequence
 
+from localcluster.builtin_kinds.limits import check_containers
 from localcluster.builtin_kinds.priority import resolve_pod_priority
 from localcluster.columns import age_column, computed_column, field_column, read, text_field
+from localcluster.equality import is_same
 from localcluster.fields import pod_spec, resource
 from localcluster.kinds import Kind, Obj
 from localcluster.schema import FieldError
@@ -79,6 +81,20 @@ def set_pod_spec_defaults(spec: Obj) -> None:
     spec.setdefault("dnsPolicy", "ClusterFirst")
     spec.setdefault("restartPolicy", "Always")
     spec.setdefault("securityContext", {})
+    for group in ("containers", "initContainers"):
+        containers = spec.get(group)
+        for container in containers if isinstance(containers, list) else ():
+            if isinstance(container, dict):
+                _set_container_defaults(container)
+
+
+def _set_container_defaults(container: Obj) -> None:
+    name = str(container.get("image") or "").rpartition("/")[2]
+    is_moving = ":" not in name or name.endswith(":latest")
+    container.setdefault("resources", {})
+    container.setdefault("terminationMessagePath", "/dev/termination-log")
+    container.setdefault("terminationMessagePolicy", "File")
+    container.setdefault("imagePullPolicy", "Always" if is_moving else "IfNotPresent")
 
 
 def _set_pod_defaults(pod: Obj) -> None:
@@ -92,11 +108,9 @@ def _start_pending(pod: Obj) -> None:
 
 def _check_pod(new: Obj, old: Obj | None) -> Sequence[FieldError]:
     spec = new["spec"]
-    if not spec["containers"]:
-        return [errors.required("spec.containers")]
     if old is None:
-        return []
-    if _frozen_part(spec, old["spec"]) != _frozen_part(old["spec"], old["spec"]):
+        return [*check_containers(spec, "spec")]
+    if not is_same(_frozen_part(spec, old["spec"]), _frozen_part(old["spec"], old["spec"])):
         return [errors.forbidden("spec", _NOT_MUTABLE)]
     found: list[FieldError] = []
     tolerations = spec.get("tolerations") or ()

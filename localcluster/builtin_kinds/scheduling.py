@@ -83,9 +83,14 @@ def _pod_group(version: str, disruption_mode: Schema, rule: Rule) -> Kind:
             computed_column("Status", _describe_status),
             age_column(),
         ),
+        prepare_create=_start_without_status,
         admit=resolve_pod_group_priority,
         validate=rule,
     )
+
+
+def _start_without_status(group: Obj) -> None:
+    group["status"] = {}
 
 
 def _check_priority_class(new: Obj, old: Obj | None) -> Sequence[FieldError]:

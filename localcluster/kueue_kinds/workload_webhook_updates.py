@@ -5,6 +5,7 @@ from typing import Any
 
 from config.names import KUEUE_GROUP
 from localcluster.columns import has_condition, read
+from localcluster.equality import is_same
 from localcluster.kinds import Obj
 from localcluster.kueue_kinds.workload_invariants import QUOTA_RESERVED
 from localcluster.schema import FieldError
@@ -43,7 +44,7 @@ def _check_pod_sets(new: Sequence[Obj], old: Sequence[Obj]) -> Iterator[FieldErr
     for index, (current, stored) in enumerate(zip(new, old, strict=True)):
         # Elastic jobs shrink in place, so only growth counts as a change of the size.
         count = max(current.get("count", 0), stored.get("count", 0))
-        if {**current, "count": count} != stored:
+        if not is_same({**current, "count": count}, stored):
             yield errors.invalid(f"spec.podSets.{index}", current, errors.FIELD_IS_IMMUTABLE)
 
 
@@ -71,7 +72,7 @@ def _scaled_down_pod_sets(workload: Obj) -> set[str]:
 
 def _check_admission(new: Obj | None, old: Obj | None) -> Iterator[FieldError]:
     """Admission may be set or taken back as a whole; inside it only topology may follow later."""
-    if new is not None and old is not None and _without_topology(new) != _without_topology(old):
+    if new is not None and old is not None and not is_same(_without_topology(new), _without_topology(old)):
         yield errors.invalid("status.admission", new, errors.FIELD_IS_IMMUTABLE)
 
 
@@ -88,7 +89,7 @@ def _check_ready_checks(new: Obj, old: Obj) -> Iterator[FieldError]:
         if check is None or not (check["state"] == stored["state"] == "Ready"):
             continue
         pod_set_updates = check.get("podSetUpdates")
-        if pod_set_updates != stored.get("podSetUpdates"):
+        if not is_same(pod_set_updates or [], stored.get("podSetUpdates") or []):
             path = f"status.admissionChecks[{index}].podSetUpdates"
             yield errors.invalid(path, pod_set_updates, errors.FIELD_IS_IMMUTABLE)
 

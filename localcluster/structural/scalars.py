@@ -104,10 +104,10 @@ def _string_check(schema: Schema) -> Check:
     def check_text(value: str, path: Path, found: list[FieldError]) -> None:
         if most is not None and len(value) > most:
             found.append(errors.too_long(render_path(path), most))
-        if len(value) < least:
+        elif len(value) < least:
             name = render_path(path)
             found.append(errors.invalid(name, value, f"{name} in body should be at least {least} chars long"))
-        if pattern is not None and pattern.match(value) is None:
+        elif pattern is not None and pattern.match(value) is None:
             _report_mismatch(value, schema.pattern, path, found)
         if allowed and value not in allowed:
             _report_unsupported(schema, value, path, found)
