@@ -8,6 +8,7 @@ from typing import Any
 
 from localcluster.builtin_kinds.limits import check_containers, check_not_negative
 from localcluster.columns import has_condition, read
+from localcluster.durations import seconds_between
 from localcluster.equality import is_same
 from localcluster.kinds import Obj
 from localcluster.names import NameFormat, explain_name
@@ -163,7 +164,8 @@ def _check_completion(job: Obj, status: Obj) -> Iterator[FieldError]:
     elif completed is not None:
         complaint = "cannot set completionTime when there is no Complete=True condition"
         yield errors.invalid("status.completionTime", completed, complaint)
-    if completed is not None and completed < status.get("startTime", ""):
+    started = status.get("startTime")
+    if started is not None and completed is not None and seconds_between(started, completed) < 0:
         yield errors.invalid("status.completionTime", completed, "must be equal to or after `startTime`")
 
 

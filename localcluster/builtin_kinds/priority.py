@@ -6,7 +6,7 @@ from localcluster.kinds import Lookup, Obj
 
 _PREEMPTS = "PreemptLowerPriority"
 _GROUP = "scheduling.k8s.io"
-_SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 
 
 def resolve_pod_priority(new: Obj, old: Obj | None, lookup: Lookup) -> str | None:
@@ -73,8 +73,8 @@ def _find_class(spec: Obj, lookup: Lookup) -> _Priority | str:
     if name in classes:
         stored = classes[name]
         return _Priority(name, stored.get("value", 0), stored.get("preemptionPolicy") or _PREEMPTS)
-    if name in _SYSTEM_CLASSES:
-        return _Priority(name, _SYSTEM_CLASSES[name], _PREEMPTS)
+    if name in SYSTEM_CLASSES:
+        return _Priority(name, SYSTEM_CLASSES[name], _PREEMPTS)
     return f"no PriorityClass with name {name} was found"
 
 

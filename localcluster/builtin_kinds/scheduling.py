@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from localcluster.builtin_kinds.priority import resolve_pod_group_priority
+from localcluster.builtin_kinds.priority import SYSTEM_CLASSES, resolve_pod_group_priority
 from localcluster.columns import age_column, computed_column, field_column, find_condition, read
 from localcluster.fields import conditions, resource
 from localcluster.kinds import Kind, Obj, Rule
@@ -12,7 +12,6 @@ from localcluster.structural.builder import boolean, int32, list_of, obj, one_of
 
 GROUP = "scheduling.k8s.io"
 HIGHEST_USER_PRIORITY = 1_000_000_000
-_SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 
 
 def priority_class_kind() -> Kind:
@@ -102,7 +101,7 @@ def _check_priority_class(new: Obj, old: Obj | None) -> Sequence[FieldError]:
         if new.get("preemptionPolicy") != old.get("preemptionPolicy"):
             found.append(errors.invalid("preemptionPolicy", new.get("preemptionPolicy"), errors.FIELD_IS_IMMUTABLE))
     elif name.startswith("system-"):
-        if _SYSTEM_CLASSES.get(name) != value:
+        if SYSTEM_CLASSES.get(name) != value:
             complaint = "priority class names with 'system-' prefix are reserved for system use only. error: "
             found.append(errors.forbidden("metadata.name", f"{complaint}{name} is not a known system priority class"))
     elif value > HIGHEST_USER_PRIORITY:

@@ -33,14 +33,14 @@ def validate(schema: Schema, obj: dict[str, Any], old: dict[str, Any] | None = N
     check_invariants = compile_invariants(schema)
     if check_invariants is None:
         return found
-    if is_blocking(found):
+    if _is_blocking(found):
         found.append(errors.invalid(NO_PATH, None, RULES_NOT_CHECKED))
     else:
         check_invariants(obj, old, None, found)
     return found
 
 
-def is_blocking(found: list[FieldError]) -> bool:
+def _is_blocking(found: list[FieldError]) -> bool:
     """Tell whether these errors keep the rules over whole objects from being evaluated."""
     return any(error.cause in _BLOCKS_INVARIANTS for error in found)
 
