@@ -246,7 +246,3 @@ async def test_explain(kubectl: Kubectl) -> None:
 async def test_version(kubectl: Kubectl) -> None:
     version = await kubectl.json("version")
     assert version["serverVersion"]["gitVersion"].startswith("v1.36.")
-
-
-async def test_auth_can_i(kubectl: Kubectl) -> None:
-    assert await kubectl("auth", "can-i", "create", "workloads.kueue.x-k8s.io") == "yes\n"
