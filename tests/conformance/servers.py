@@ -9,7 +9,6 @@ from pathlib import Path
 
 from localcluster.auth import User
 from localcluster.cluster import LocalCluster
-
 from tests.realbed import apiserver, build, kueue_crds
 
 

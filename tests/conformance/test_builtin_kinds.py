@@ -5,6 +5,7 @@ import pytest
 from tests.conformance.builders import (
     EVENT_TIME,
     an_object,
+    condition,
     core_event,
     disruption_budget,
     job,
@@ -24,6 +25,7 @@ from tests.conformance.resources import (
     LEASES,
     NEW_EVENTS,
     NODES,
+    POD_GROUPS,
     PODS,
     PRIORITY_CLASSES,
     SECRETS,
@@ -229,3 +231,17 @@ async def test_node_status_has_its_own_door(api: Api, unique: str) -> None:
     patched = (await api.patch(NODES.at(None, unique, "status"), patch)).ok()
     assert patched["status"]["capacity"] == {"cpu": "4", "example.com/gpu": "8"}
     assert "unschedulable" not in patched.get("spec", {})
+
+
+async def test_pod_group_is_scheduled_as_a_gang(api: Api, namespace: str) -> None:
+    built = an_object(POD_GROUPS, "a", spec={"schedulingPolicy": {"gang": {"minCount": 2}}})
+    created = (await api.post(POD_GROUPS.at(namespace), built)).expect(201)
+    assert created["spec"]["schedulingPolicy"] == {"gang": {"minCount": 2}}
+    conditions = [condition("PodGroupScheduled", "False", reason="Unschedulable")]
+    patched = (await api.patch(POD_GROUPS.at(namespace, "a", "status"), {"status": {"conditions": conditions}})).ok()
+    assert patched["status"]["conditions"] == conditions
+
+
+async def test_pod_group_needs_a_policy(api: Api, namespace: str) -> None:
+    status = (await api.post(POD_GROUPS.at(namespace), an_object(POD_GROUPS, "a", spec={}))).error(422, "Invalid")
+    assert status["details"]["causes"][0]["field"] == "spec.schedulingPolicy"

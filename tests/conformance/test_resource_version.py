@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from tests.conformance.builders import local_queue
 from tests.conformance.client import Api, Obj
 from tests.conformance.resources import LOCAL_QUEUES
 from tests.conformance.samples import Sample
@@ -65,17 +66,28 @@ async def test_an_exact_list_of_forgotten_history_is_expired(
     (await api.get(sample.at(namespace), **exact)).error(410, "Expired")
 
 
-async def test_a_list_of_the_future_is_too_large(api: Api, namespace: str) -> None:
+async def test_the_future_is_not_to_be_had(api: Api, namespace: str) -> None:
+    (await api.post(LOCAL_QUEUES.at(namespace), local_queue("a"))).expect(201)
     # Together, because a server may wait a while for such a version to come.
-    not_older, exact = await asyncio.gather(
+    not_older, exact, watched = await asyncio.gather(
         api.get(LOCAL_QUEUES.at(namespace), resourceVersion=FUTURE),
         api.get(LOCAL_QUEUES.at(namespace), resourceVersion=FUTURE, resourceVersionMatch="Exact"),
+        api.get(LOCAL_QUEUES.at(namespace), resourceVersion=FUTURE, watch="true", timeoutSeconds="1"),
     )
     for reply in (not_older, exact):
-        status = reply.error(504, "Timeout")
-        assert "Too large resource version" in status["message"]
-        assert status["details"]["causes"][0]["reason"] == "ResourceVersionTooLarge"
+        assert_too_large(reply.error(504, "Timeout"))
     assert not_older.body["details"]["retryAfterSeconds"] >= 1
+    # A watch may wait in silence, but must not tell of the present as if it were the future.
+    if watched.status != 200:
+        assert_too_large(watched.error(504, "Timeout"))
+    elif watched.body:
+        assert watched.body["type"] == "ERROR"
+        assert_too_large(watched.body["object"])
+
+
+def assert_too_large(status: Obj) -> None:
+    assert "Too large resource version" in status["message"]
+    assert status["details"]["causes"][0]["reason"] == "ResourceVersionTooLarge"
 
 
 @pytest.mark.parametrize("version", ["abc", "-5", "1.5"])

@@ -1,12 +1,10 @@
-"""Watches from versions that are gone, or not there yet."""
+"""Watches from versions that are gone, or that never were."""
 
 import pytest
 
 from tests.conformance.client import Api
 from tests.conformance.samples import CUSTOM, Sample
 from tests.conformance.servers import Server
-
-FUTURE = str(2**40)
 
 
 async def test_watch_from_forgotten_history_is_gone(api: Api, server: Server, namespace: str) -> None:
@@ -42,16 +40,6 @@ async def test_open_watch_survives_the_loss_of_history(
         server.compact()
         await sample.create(api, namespace, "b")
         assert await watch.next_change() == ("ADDED", "b")
-
-
-async def test_watch_from_the_future_says_nothing_of_the_present(api: Api, namespace: str) -> None:
-    await CUSTOM.create(api, namespace, "a")
-    reply = await api.get(CUSTOM.at(namespace), watch="true", resourceVersion=FUTURE, timeoutSeconds="1")
-    # Waiting in silence is allowed, and so is saying that this version does not exist.
-    if reply.status != 200:
-        assert reply.error(504, "Timeout")["message"].startswith("Too large resource version")
-    elif reply.body:
-        assert (reply.body["type"], reply.body["object"]["kind"]) == ("ERROR", "Status")
 
 
 @pytest.mark.parametrize("version", ["abc", "-5"])

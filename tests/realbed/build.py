@@ -16,7 +16,6 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 _MODULE = Path(__file__).parent
@@ -84,7 +83,6 @@ def module_directory(module: str) -> Path:
     return Path(directory)
 
 
-@cache
 def go_command() -> Path:
     """Return a Go new enough for go.mod: the one on PATH, else the one in this virtual environment."""
     for candidate in (shutil.which("go"), shutil.which("go", path=sysconfig.get_path("scripts"))):
@@ -126,7 +124,7 @@ def _go(*arguments: str) -> str:
 
 def _is_new_enough(go: str) -> bool:
     # In the module's directory Go itself checks go.mod's `go` line, and may fetch a newer toolchain for it.
-    return subprocess.run([go, "env", "GOVERSION"], cwd=_MODULE, capture_output=True, check=False).returncode == 0
+    return subprocess.run([go, "list", "-m"], cwd=_MODULE, capture_output=True, check=False).returncode == 0
 
 
 def _required_go() -> str:
