@@ -229,6 +229,7 @@ class LocalCluster:
         kind = self.store.kind(NAMESPACES)
         for name in INITIAL:
             self.store.create(kind, {"metadata": {"name": name}}, options=WriteOptions(manager="kube-apiserver"))
+        self.store.ledger.forget_history()
 
 
 class LocalClusters(Mapping[str, LocalCluster]):
