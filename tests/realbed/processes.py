@@ -99,9 +99,9 @@ class ProcessGroup:
             popen = subprocess.Popen(
                 [str(each) for each in arguments], stdin=subprocess.DEVNULL, stdout=log, stderr=log, process_group=0
             )
-        self._tell_reaper("watch", popen.pid)
         running = Running(name, popen, log_file)
         self._running.append(running)
+        self._tell_reaper("watch", popen.pid)
         return running
 
     def __enter__(self) -> Self:
