@@ -16,16 +16,41 @@ from tests.conformance.builders import namespace as a_namespace
 from tests.conformance.client import Api
 from tests.conformance.resources import NAMESPACES
 from tests.conformance.samples import BUILT_IN, CUSTOM, Sample
-from tests.conformance.servers import Server, is_continuous_integration, run_local, run_real
+from tests.conformance.servers import (
+    Server,
+    is_continuous_integration,
+    run_local,
+    run_real,
+    why_no_real_server,
+)
 from tests.realbed.build import ToolchainError
 
 _HERE = Path(__file__).parent
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if item.path.is_relative_to(_HERE) and pytest_asyncio.is_async_test(item):
+_left_out = pytest.StashKey[str]()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    ours = [item for item in items if item.path.is_relative_to(_HERE)]
+    for item in ours:
+        if pytest_asyncio.is_async_test(item):
             item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+    real = {item for item in ours if isinstance(item, pytest.Function) and _runs_on_real(item)}
+    if real and (reason := why_no_real_server()):
+        # Left out rather than skipped: a skip would say the same in a line for each test.
+        config.hook.pytest_deselected(items=list(real))
+        items[:] = [item for item in items if item not in real]
+        config.stash[_left_out] = f"{len(real)} tests on a real kube-apiserver left out: {reason}"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if line := config.stash.get(_left_out, None):
+        terminalreporter.write_line(line, yellow=True)
+
+
+def _runs_on_real(item: pytest.Function) -> bool:
+    return hasattr(item, "callspec") and item.callspec.params.get("server") == "real"
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

@@ -32,6 +32,17 @@ def is_continuous_integration() -> bool:
     return os.environ.get("CI") == "true"
 
 
+def why_no_real_server() -> str | None:
+    """Return why the real server cannot run here and need not, or None; whether it can be built shows only later."""
+    if is_continuous_integration():
+        return None
+    try:
+        build.go_command()
+    except build.ToolchainError as error:
+        return str(error)
+    return None
+
+
 @asynccontextmanager
 async def run_local(directory: Path) -> AsyncIterator[Server]:
     """Run the in-process server."""
