@@ -164,7 +164,8 @@ async def test_pod_gets_its_defaults(api: Api, namespace: str) -> None:
         "default-scheduler",
         "ClusterFirst",
     )
-    assert (spec["terminationGracePeriodSeconds"], spec["priority"]) == (30, 0)
+    assert (spec["terminationGracePeriodSeconds"], spec["enableServiceLinks"]) == (30, True)
+    assert (spec["priority"], spec["preemptionPolicy"]) == (0, "PreemptLowerPriority")
     assert created["status"]["phase"] == "Pending"
     assert created["status"]["qosClass"] == "BestEffort"
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.builders import pod
+from tests.conformance.builders import job, pod
 from tests.conformance.client import Api, Obj
-from tests.conformance.resources import PODS
-from tests.conformance.samples import Sample
+from tests.conformance.resources import JOBS, PODS
+from tests.conformance.samples import CUSTOM, Sample
 
 FINALIZER = "example.com/hold"
 
@@ -86,6 +86,12 @@ async def test_finalizer_holds_the_object_until_it_is_removed(api: Api, namespac
     (await api.get(at)).error(404, "NotFound")
 
 
+async def test_mark_of_deletion_is_a_new_generation(api: Api, namespace: str) -> None:
+    created = await CUSTOM.create(api, namespace, "a", finalizers=[FINALIZER])
+    held = (await api.delete(CUSTOM.at(namespace, "a"))).ok()
+    assert (created["metadata"]["generation"], held["metadata"]["generation"]) == (1, 2)
+
+
 async def test_deleting_a_held_object_again_changes_nothing(api: Api, namespace: str, sample: Sample) -> None:
     await sample.create(api, namespace, "a", finalizers=[FINALIZER])
     held = (await api.delete(sample.at(namespace, "a"))).ok()
@@ -150,6 +156,15 @@ async def test_last_policy_wins(api: Api, namespace: str, sample: Sample) -> Non
     assert set(held["metadata"]["finalizers"]) == {FINALIZER, "foregroundDeletion"}
 
 
+async def test_job_orphans_its_pods_unless_told_otherwise(api: Api, namespace: str) -> None:
+    for name in ("a", "b"):
+        (await api.post(JOBS.at(namespace), job(name, metadata={"finalizers": [FINALIZER]}))).expect(201)
+    silent = (await api.delete(JOBS.at(namespace, "a"))).ok()
+    told = (await api.delete(JOBS.at(namespace, "b"), propagationPolicy="Background")).ok()
+    assert set(silent["metadata"]["finalizers"]) == {FINALIZER, "orphan"}
+    assert told["metadata"]["finalizers"] == [FINALIZER]
+
+
 async def scheduled_pod(api: Api, namespace: str, **spec: Any) -> Obj:
     return (await api.post(PODS.at(namespace), pod("a", nodeName="n", **spec))).expect(201)
 
@@ -174,5 +189,6 @@ async def test_grace_period_can_be_shortened(api: Api, namespace: str) -> None:
 
 async def test_pod_without_a_node_goes_at_once(api: Api, namespace: str) -> None:
     (await api.post(PODS.at(namespace), pod("a"))).expect(201)
-    (await api.delete(PODS.at(namespace, "a"))).ok()
+    gone = (await api.delete(PODS.at(namespace, "a"))).ok()
+    assert (gone["kind"], gone["metadata"]["deletionGracePeriodSeconds"]) == ("Pod", 0)
     (await api.get(PODS.at(namespace, "a"))).error(404, "NotFound")

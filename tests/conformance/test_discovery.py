@@ -83,6 +83,10 @@ async def test_version_says_which_release_it_speaks(api: Api) -> None:
     assert version["gitVersion"].startswith("v1.36.")
 
 
+async def test_root_lists_the_paths(api: Api) -> None:
+    assert {"/api", "/apis", "/apis/kueue.x-k8s.io/v1beta2", "/version"} <= set((await api.get("/")).ok()["paths"])
+
+
 async def test_core_group_has_version_one(api: Api) -> None:
     versions = (await api.get("/api")).ok()
     assert (versions["kind"], versions["versions"]) == ("APIVersions", ["v1"])

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.builders import condition, job, local_queue, pod_spec, workload
+from tests.conformance.builders import an_object, condition, job, local_queue, pod_spec, workload
 from tests.conformance.client import APPLY_PATCH, Api, Obj
-from tests.conformance.resources import JOBS, LOCAL_QUEUES, WORKLOADS
+from tests.conformance.resources import COHORTS, JOBS, LOCAL_QUEUES, WORKLOADS
 from tests.conformance.samples import Sample
 
 
@@ -93,6 +93,11 @@ async def test_plain_writes_own_what_they_change(api: Api, namespace: str, sampl
     patched = (await api.patch(sample.at(namespace, "a"), patch, fieldManager="patcher")).ok()
     assert owners(patched)["patcher", "Update", ""]["f:metadata"]["f:labels"] == {"f:x": {}}
     assert "f:x" not in owners(patched)["poster", "Update", ""].get("f:metadata", {}).get("f:labels", {})
+
+
+async def test_object_without_fields_has_no_owners(api: Api, unique: str) -> None:
+    created = (await api.post(COHORTS.at(), an_object(COHORTS, unique))).expect(201)
+    assert "managedFields" not in created["metadata"]
 
 
 async def test_apply_against_a_plain_write_is_a_conflict_too(api: Api, namespace: str, sample: Sample) -> None:

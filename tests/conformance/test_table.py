@@ -19,6 +19,7 @@ from tests.conformance.client import Api, Obj
 from tests.conformance.resources import (
     CLUSTER_QUEUES,
     COHORTS,
+    EVENTS,
     JOBS,
     LEASES,
     LOCAL_QUEUES,
@@ -43,6 +44,7 @@ COLUMNS = {
     NAMESPACES: ["Name", "Status", "Age"],
     NODES: ["Name", "Status", "Roles", "Age", "Version"],
     SECRETS: ["Name", "Type", "Data", "Age"],
+    EVENTS: ["Last Seen", "Type", "Reason", "Object", "Message"],
     PODS: ["Name", "Ready", "Status", "Restarts", "Age"],
     JOBS: ["Name", "Status", "Completions", "Duration", "Age"],
     LEASES: ["Name", "Holder", "Age"],
@@ -77,7 +79,7 @@ async def test_columns(api: Api, namespace: str, resource: Resource) -> None:
     for column in found["columnDefinitions"]:
         assert column["type"] in {"string", "integer", "number", "boolean", "date"}
         assert {"name", "type", "format", "description", "priority"} <= column.keys()
-    assert found["columnDefinitions"][0]["format"] == "name"
+    assert [column["name"] for column in found["columnDefinitions"] if column["format"] == "name"] == ["Name"]
 
 
 async def test_row_carries_the_metadata_of_its_object(api: Api, namespace: str, sample: Sample) -> None:
