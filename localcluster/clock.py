@@ -70,6 +70,10 @@ class ManualClock:
         heapq.heappush(self._alarms, (self._now + timedelta(seconds=seconds), next(self._order), alarm))
         return alarm
 
+    def has_alarms(self) -> bool:
+        """Tell whether anybody waits for the time to pass."""
+        return any(alarm.callback is not None for _, _, alarm in self._alarms)
+
     def advance(self, seconds: float) -> None:
         """Move the time forward, stopping at each callback that falls due on the way."""
         target = self._now + timedelta(seconds=seconds)

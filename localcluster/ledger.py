@@ -73,10 +73,16 @@ class Collection:
         self._history: deque[Change] = deque()
         self._history_limit = history
         self._listeners: list[Listener] = []
+        self.mirrors: list[Collection] = []
+        """Collections that show these objects in another spelling."""
 
     def get(self, key: Key) -> Version | None:
         """Return the current version, if the object exists."""
         return self._objects.get(key[0], {}).get(key[1])
+
+    def __getitem__(self, key: Key) -> Version:
+        """Return the current version of an object that is known to exist."""
+        return self._objects[key[0]][key[1]]
 
     def count(self, namespace: str | None = None) -> int:
         """Return how many objects there are, in one namespace or in all."""
@@ -175,6 +181,17 @@ class Ledger:
         self.revision = 0
         self.collections = {collection_id(kind): Collection(kind, history) for kind in kinds}
         self._listeners: list[Callable[[Collection, Change], None]] = []
+        for collection in self.collections.values():
+            stored = self._stored(collection)
+            if stored is not collection:
+                stored.mirrors.append(collection)
+
+    def _stored(self, collection: Collection) -> Collection:
+        """Return the collection that keeps the objects: another one when the kind is only a second spelling."""
+        alias = collection.kind.alias
+        if alias is None:
+            return collection
+        return self.collections[f"{qualified(alias.plural, alias.group)}/{alias.version}"]
 
     def listen(self, listener: Callable[[Collection, Change], None]) -> Callable[[], None]:
         """Call back on every change of every kind; return how to stop."""
@@ -183,12 +200,17 @@ class Ledger:
 
     def put(self, collection: Collection, key: Key, obj: Obj) -> Version:
         """Store a new version; the object belongs to the ledger from now on."""
+        if (alias := collection.kind.alias) is not None:
+            self.put(self._stored(collection), key, alias.to_stored(obj))
+            return collection[key]
         old = collection.get(key)
         change_type = ChangeType.ADDED if old is None else ChangeType.MODIFIED
         return self._commit(collection, change_type, key, obj, old)
 
     def remove(self, collection: Collection, key: Key, last: Obj) -> Version:
         """Remove an object; watchers see `last`, stamped with the revision of the deletion."""
+        if (alias := collection.kind.alias) is not None:
+            return self.remove(self._stored(collection), key, alias.to_stored(last))
         return self._commit(collection, ChangeType.DELETED, key, last, collection.get(key))
 
     def _commit(self, collection: Collection, type_: ChangeType, key: Key, obj: Obj, old: Version | None) -> Version:
@@ -197,6 +219,8 @@ class Ledger:
         version = Version(key, obj, self.revision, orjson.dumps(obj))
         change = Change(type_, version, old)
         collection.commit(change)
+        for mirror in collection.mirrors:
+            mirror.commit(_mirrored(mirror, change))
         for listener in tuple(self._listeners):
             listener(collection, change)
         return version
@@ -205,3 +229,10 @@ class Ledger:
         """Lose all remembered changes."""
         for collection in self.collections.values():
             collection.forget_history(self.revision)
+
+
+def _mirrored(mirror: Collection, change: Change) -> Change:
+    alias = mirror.kind.alias
+    obj = alias.from_stored(change.new.obj) if alias is not None else change.new.obj
+    version = Version(change.new.key, obj, change.revision, orjson.dumps(obj))
+    return Change(change.type, version, mirror.get(change.new.key))

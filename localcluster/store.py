@@ -4,7 +4,6 @@ Synchronous and complete in itself: the HTTP server is one user, a simulated con
 Objects passed in become the store's; objects handed out are shared and must be copied before they are changed.
 """
 
-import secrets
 import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -25,18 +24,28 @@ from localcluster.object_meta import (
     settle_namespace,
     wipe_system_fields,
 )
-from localcluster.ownership import Manager, after_update, are_same_but_times
+from localcluster.ownership import Manager, after_update
 from localcluster.selectors import EVERYTHING, Selector
-from localcluster.status import MODIFIED, ApiError, already_exists, bad_request, conflict, invalid, not_found
+from localcluster.status import already_exists, bad_request, forbidden, invalid, not_found
 from localcluster.structural import errors
 from localcluster.traits import has_generation, is_builtin, is_created_by_put, needs_version_on_put
+from localcluster.write_rules import (
+    generated_name,
+    hidden_from_apply,
+    is_finished,
+    is_respecified,
+    is_unchanged,
+    refuse_other_name,
+    refuse_other_uid,
+    refuse_stale,
+    unstored,
+    with_head,
+)
 
 Warnings = list[str]
 ManagedFields = list[Obj]
 
 HISTORY = 4096
-_NAME_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
-_MAX_GENERATED_PREFIX = 58
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,27 +137,43 @@ class Store:
         if kind.namespaced and self._namespaces is not None:
             namespaces.refuse_if_closed(self._namespaces, kind, meta["namespace"], meta.get("name", ""))
         if not meta.get("name") and meta.get("generateName"):
-            meta["name"] = _generated_name(meta["generateName"])
-        if namespaces.is_namespace(kind):
-            namespaces.label_namespace(obj)
-        admission.fill_defaults(kind, obj)
-        drop_empty_metadata(meta)
-        admission.check(kind, obj, None)
+            meta["name"] = generated_name(meta["generateName"])
+        new = with_head(kind, obj)
+        self._prepare(kind, new, managed_fields)
+        self._admit(kind, new, None)
+        admission.check(kind, new, None)
         collection = self.collection(kind)
         key = (meta.get("namespace", ""), meta["name"])
         if collection.get(key) is not None:
             raise already_exists(kind, key[1])
-        warnings = (*unknown, *admission.warnings_about(obj, None))
-        new = _with_head(kind, obj)
+        warnings = (*unknown, *admission.warnings_about(new, None))
+        return Written(self._put(collection, key, new, options), created=True, warnings=warnings)
+
+    def _prepare(self, kind: Kind, new: Obj, managed_fields: Callable[[Obj], ManagedFields]) -> None:
+        """Complete a new object. What the server adds after the defaults has no owner."""
         meta = new["metadata"]
         meta["uid"] = str(uuid.uuid4())
         meta["creationTimestamp"] = self._time()
         if has_generation(kind):
             meta["generation"] = 1
+        if namespaces.is_namespace(kind):
+            namespaces.label_namespace(new)
+        admission.fill_defaults(kind, new)
+        drop_empty_metadata(meta)
         meta["managedFields"] = managed_fields(new)
         if namespaces.is_namespace(kind):
             namespaces.open_namespace(new)
-        return Written(self._put(collection, key, new, options), created=True, warnings=warnings)
+        if meta.get("name"):
+            kind.prepare_create(new)
+
+    def _admit(self, kind: Kind, new: Obj, old: Obj | None) -> None:
+        """Refuse what the kind forbids after a look at other objects."""
+        why = kind.admit(new, old, self._lookup)
+        if why is not None:
+            raise forbidden(kind, new["metadata"].get("name", ""), why)
+
+    def _lookup(self, group: str, plural: str) -> Iterable[Obj]:
+        return self.list(self.kind(plural, group))
 
     # Changing
 
@@ -167,13 +192,13 @@ class Store:
         settle_namespace(kind, meta, namespace)
         if not meta.get("name"):
             meta["name"] = name
-        _refuse_other_name(meta["name"], name)
+        refuse_other_name(meta["name"], name)
         old = self.collection(kind).get((namespace, name))
         if old is None:
             if subresource or not is_created_by_put(kind):
                 raise not_found(kind, name)
             return self.create(kind, obj, namespace, options)
-        _refuse_other_uid(kind, old, meta)
+        refuse_other_uid(kind, old, meta)
         if not meta.get("resourceVersion") and needs_version_on_put(kind):
             problem = errors.invalid("metadata.resourceVersion", 0, "must be specified for an update")
             raise invalid(kind.plural, kind.group, name, [problem])
@@ -201,7 +226,7 @@ class Store:
             patched = {field: patched[field] for field in ("metadata", "status") if field in patched}
         obj: Obj = orjson.loads(orjson.dumps(patched))
         meta = metadata_of(kind, obj)
-        _refuse_other_name(meta.get("name", name), name)
+        refuse_other_name(meta.get("name", name), name)
         settle_namespace(kind, meta, namespace)
         meta["name"] = name
         unknown = admission.prune_unknown(kind, obj, options.field_validation, subresource, patch=text or "")
@@ -223,14 +248,14 @@ class Store:
     ) -> Written:
         """Merge an applied configuration, as server-side apply does; create the object if there is none."""
         meta = metadata_of(kind, configuration)
-        _refuse_other_name(meta.get("name", name), name)
+        refuse_other_name(meta.get("name", name), name)
         settle_namespace(kind, meta, namespace)
         meta["name"] = name
         if "managedFields" in meta:
             raise bad_request("metadata.managedFields must be nil")
         unknown = admission.prune_unknown(kind, configuration, options.field_validation)
         manager = Manager(options.manager, "Apply", kind.api_version, subresource)
-        hidden = _hidden_from_apply(kind, subresource)
+        hidden = hidden_from_apply(kind, subresource)
         old = self.collection(kind).get((namespace, name))
         if old is None:
             if subresource or meta.get("uid"):
@@ -272,14 +297,16 @@ class Store:
         unknown: Warnings,
         managed_fields: ManagedFields | None = None,
     ) -> Written:
-        _refuse_stale(kind, old, obj["metadata"].get("resourceVersion", ""))
+        refuse_stale(kind, old, obj["metadata"].get("resourceVersion", ""))
         new = self._confined(kind, old.obj, obj, subresource)
         meta = new["metadata"]
         keep_system_fields(meta, old.obj["metadata"])
         drop_empty_metadata(meta)
         admission.fill_defaults(kind, new, subresource)
+        if not subresource:
+            self._admit(kind, new, old.obj)
         admission.check(kind, new, old.obj, subresource)
-        if not subresource and has_generation(kind) and _is_respecified(new, old.obj):
+        if not subresource and has_generation(kind) and is_respecified(new, old.obj):
             meta["generation"] = old.obj["metadata"].get("generation", 0) + 1
         if managed_fields is None:
             manager = Manager(options.manager, "Update", kind.api_version, subresource)
@@ -287,9 +314,9 @@ class Store:
         warnings = (*unknown, *admission.warnings_about(new, old.obj))
         meta["managedFields"] = managed_fields
         meta["resourceVersion"] = old.obj["metadata"]["resourceVersion"]
-        if _is_unchanged(new, old.obj):
+        if is_unchanged(new, old.obj):
             return Written(old, warnings=warnings)
-        if _is_finished(kind, new):
+        if is_finished(kind, new):
             return Written(self._finish(kind, old, new, options), warnings=warnings)
         return Written(self._put(self.collection(kind), old.key, new, options), warnings=warnings)
 
@@ -303,16 +330,16 @@ class Store:
             else:
                 kept = {**old, "metadata": obj["metadata"]}
             kept.pop("status", None)
-            return _with_head(kind, {**kept, "status": obj["status"]} if "status" in obj else kept)
+            return with_head(kind, {**kept, "status": obj["status"]} if "status" in obj else kept)
         if subresource == "finalize":
-            return _with_head(kind, {**old, "metadata": {**old["metadata"]}, "spec": obj.get("spec") or {}})
+            return with_head(kind, {**old, "metadata": {**old["metadata"]}, "spec": obj.get("spec") or {}})
         if kind.has_status and subresource != "binding":
             obj.pop("status", None)
             if "status" in old:
                 obj["status"] = old["status"]
         if namespaces.is_namespace(kind):
             namespaces.keep_open(obj, old)
-        return _with_head(kind, obj)
+        return with_head(kind, obj)
 
     # Pods
 
@@ -336,11 +363,11 @@ class Store:
             last = {**old.obj, "metadata": {**old.obj["metadata"]}}
             return Deletion(self.ledger.remove(self.collection(kind), old.key, last), is_gone=True)
         if marked is old.obj or options.dry_run:
-            return Deletion(old if marked is old.obj else _unstored(old, marked), is_gone=False)
+            return Deletion(old if marked is old.obj else unstored(old, marked), is_gone=False)
         return Deletion(self.ledger.put(self.collection(kind), old.key, marked), is_gone=False)
 
     def _finish(self, kind: Kind, old: Version, last: Obj, options: WriteOptions) -> Version:
-        shown = _unstored(old, last)
+        shown = unstored(old, last)
         if not options.dry_run:
             self.ledger.remove(self.collection(kind), old.key, {**last, "metadata": {**last["metadata"]}})
         return shown
@@ -354,71 +381,3 @@ class Store:
 
     def _time(self) -> str:
         return rfc3339(self.clock.now())
-
-
-def _unstored(old: Version, obj: Obj) -> Version:
-    return Version(old.key, obj, old.revision, orjson.dumps(obj))
-
-
-def _with_head(kind: Kind, obj: Obj) -> Obj:
-    head = {"apiVersion": kind.api_version, "kind": kind.kind}
-    return {**head, **{key: value for key, value in obj.items() if key not in head}}
-
-
-def _generated_name(prefix: str) -> str:
-    return prefix[:_MAX_GENERATED_PREFIX] + "".join(secrets.choice(_NAME_ALPHABET) for _ in range(5))
-
-
-def _hidden_from_apply(kind: Kind, subresource: str) -> tuple[str, ...]:
-    if subresource == "status":
-        return ("spec",) if is_builtin(kind) else ("spec", "metadata")
-    return ("status",) if kind.has_status else ()
-
-
-def _refuse_other_name(found: str, name: str) -> None:
-    if found != name:
-        raise bad_request(f"the name of the object ({found}) does not match the name on the URL ({name})")
-
-
-def _refuse_other_uid(kind: Kind, old: Version, meta: Obj) -> None:
-    uid, stored = meta.get("uid"), old.obj["metadata"]["uid"]
-    if uid and uid != stored:
-        why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {stored}"
-        raise conflict(kind, old.key[1], why)
-
-
-def _refuse_stale(kind: Kind, old: Version, asked: str) -> None:
-    if not asked or asked == "0":
-        return
-    if not asked.isdecimal():
-        raise ApiError(500, "", f'strconv.ParseUint: parsing "{asked}": invalid syntax')
-    if int(asked) != old.revision:
-        raise conflict(kind, old.key[1], MODIFIED)
-
-
-_UNSPECIFIED = ("metadata", "status", "apiVersion", "kind")
-
-
-def _is_respecified(new: Obj, old: Obj) -> bool:
-    """Tell whether anything but metadata and status changed, which is what a generation counts."""
-    keys = (new.keys() | old.keys()) - set(_UNSPECIFIED)
-    return any(new.get(key) != old.get(key) for key in keys)
-
-
-def _is_unchanged(new: Obj, old: Obj) -> bool:
-    if any(new.get(key) != old.get(key) for key in new.keys() | old.keys() if key != "metadata"):
-        return False
-    left, right = new["metadata"], old["metadata"]
-    if any(left.get(key) != right.get(key) for key in left.keys() | right.keys() if key != "managedFields"):
-        return False
-    return are_same_but_times(left.get("managedFields", []), right.get("managedFields", []))
-
-
-def _is_finished(kind: Kind, obj: Obj) -> bool:
-    """Tell whether nothing holds a deleted object any more."""
-    meta = obj["metadata"]
-    if not meta.get("deletionTimestamp") or meta.get("finalizers"):
-        return False
-    if namespaces.is_namespace(kind):
-        return not obj.get("spec", {}).get("finalizers")
-    return not meta.get("deletionGracePeriodSeconds")

@@ -54,9 +54,18 @@ def table(
         "kind": "Table",
         "apiVersion": "meta.k8s.io/v1",
         "metadata": list_meta,
-        "columnDefinitions": [_NAME_COLUMN, *map(_definition, columns)] if headers else None,
+        "columnDefinitions": _definitions(columns) if headers else None,
         "rows": [_row(version.obj, columns, now, include) for version in versions],
     }
+
+
+def _names_itself(columns: tuple[Column, ...]) -> bool:
+    return any(column.name == "Name" for column in columns)
+
+
+def _definitions(columns: tuple[Column, ...]) -> list[Obj]:
+    own = [_definition(column) for column in columns]
+    return own if _names_itself(columns) else [_NAME_COLUMN, *own]
 
 
 def _definition(column: Column) -> Obj:
@@ -70,7 +79,8 @@ def _definition(column: Column) -> Obj:
 
 
 def _row(obj: Obj, columns: tuple[Column, ...], now: datetime, include: IncludeObject) -> Obj:
-    row: Obj = {"cells": [obj["metadata"]["name"], *(_cell(column, obj, now) for column in columns)]}
+    cells = [_cell(column, obj, now) for column in columns]
+    row: Obj = {"cells": cells if _names_itself(columns) else [obj["metadata"]["name"], *cells]}
     if include is IncludeObject.METADATA:
         row["object"] = partial_metadata(obj)
     elif include is IncludeObject.OBJECT:
@@ -87,7 +97,7 @@ def _cell(column: Column, obj: Obj, now: datetime) -> object:
     try:
         moment = datetime.fromisoformat(str(value))
     except ValueError:
-        return "<invalid>"
+        return value
     return human_duration(now - moment.replace(tzinfo=moment.tzinfo or UTC))
 
 

@@ -1,6 +1,8 @@
 """A kind with a field of every list type, and what tests of the store and the server need to begin."""
 
+import asyncio
 import ssl
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import aiohttp
@@ -71,3 +73,10 @@ def session_for(cluster: LocalCluster, token: str | None = None) -> aiohttp.Clie
     headers = {"Authorization": f"Bearer {token or cluster.token}"}
     connector = aiohttp.TCPConnector(ssl=context)
     return aiohttp.ClientSession(cluster.url, connector=connector, headers=headers)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Let the loop run until something has happened; there is nothing to subscribe to from outside the server."""
+    async with asyncio.timeout(5):
+        while not condition():  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
