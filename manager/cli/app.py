@@ -3,6 +3,7 @@
 import typer
 
 from manager.cli import config
+from manager.cli.local import local
 
 app = typer.Typer(
     name="turnstile",
@@ -12,12 +13,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(local)
 app.add_typer(config.app)
-
-
-@app.callback()
-def root() -> None:
-    """Keep `version` a subcommand even while it is the only one."""
 
 
 @app.command()

@@ -1,0 +1,93 @@
+"""Building binaries: once per content, and with one clear line where it cannot be done.
+
+A small script plays Go, so that nothing is compiled here.
+"""
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.realbed import build
+
+PLAYED_GO = """\
+#!/bin/sh
+echo "$*" >> "{log}"
+case "$1" in
+  env) echo go1.99 ;;
+  build) {build} ;;
+esac
+"""
+WRITE_BINARY = 'while [ "$1" != -o ]; do shift; done; echo binary > "$2"'
+
+
+@pytest.fixture
+def played_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Put a Go on PATH that writes its arguments into the returned file, and an empty cache in place of the user's."""
+    log = tmp_path / "calls"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    play(tmp_path, log, WRITE_BINARY)
+    return log
+
+
+def play(directory: Path, log: Path, how_to_build: str) -> None:
+    script = directory / "go"
+    script.write_text(PLAYED_GO.format(log=log, build=how_to_build))
+    script.chmod(0o755)
+
+
+def builds(log: Path) -> int:
+    return sum(line.startswith("build") for line in log.read_text().splitlines())
+
+
+def test_binary_is_built_once(played_go: Path) -> None:
+    first = build.ensure_built(build.ETCD)
+    assert first.read_text() == "binary\n"
+    assert build.ensure_built(build.ETCD) == first
+    assert builds(played_go) == 1
+
+
+def test_runs_at_the_same_time_build_once(played_go: Path) -> None:
+    with ThreadPoolExecutor() as threads:
+        paths = set(threads.map(build.ensure_built, [build.ETCD] * 4))
+    assert len(paths) == 1
+    assert builds(played_go) == 1
+
+
+def test_every_decisive_input_has_its_own_place(played_go: Path) -> None:
+    other = build.Binary(build.ETCD.name, build.ETCD.package, "-X a.b=c")
+    places = {build.cached_path(each) for each in (build.ETCD, build.KUBE_APISERVER, other)}
+    assert len(places) == 3
+
+
+def test_failed_build_leaves_no_binary(played_go: Path, tmp_path: Path) -> None:
+    play(tmp_path, played_go, 'echo "cannot find module" >&2; exit 1')
+    with pytest.raises(build.ToolchainError, match="cannot find module") as error:
+        build.ensure_built(build.ETCD)
+    assert "\n" not in str(error.value)
+    assert not build.cached_path(build.ETCD).exists()
+
+
+def test_kubernetes_is_stamped_with_its_version(played_go: Path) -> None:
+    build.ensure_built(build.KUBE_APISERVER)
+    assert "version.gitVersion=v1.36.3" in played_go.read_text()
+    assert "version.gitMinor=36" in played_go.read_text()
+
+
+def test_no_go_is_one_line_with_the_remedy(tmp_path: Path) -> None:
+    code = """
+import sysconfig
+from tests.realbed import build
+sysconfig.get_path = lambda name: "/nonexistent"
+try:
+    build.cached_path(build.ETCD)
+except build.ToolchainError as error:
+    print(error)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "no Go 1.26.0 or newer on PATH; install it, or run with CI=true to fetch it\n"
