@@ -40,11 +40,7 @@ def prune_unknown(
 
     The strict refusal of a patch is worded differently from that of an object, so `patch` is its text.
     """
-    dropped = prune(_schema_for(kind, subresource), obj)
-    meta = obj["metadata"]
-    for field in [field for field in meta if field not in METADATA.properties]:
-        del meta[field]
-        dropped.append(f"metadata.{field}")
+    dropped = _prune(_schema_for(kind, subresource), obj)
     if not dropped or policy is FieldValidation.IGNORE:
         return []
     complaints = [f"unknown field {quoted(path)}" for path in dropped]
@@ -54,6 +50,25 @@ def prune_unknown(
     if patch is not None:
         raise invalid("", "", "", [errors.invalid("patch", patch, why)])
     raise bad_request(f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {why}')
+
+
+def _prune(schema: Schema, obj: Obj) -> list[str]:
+    dropped = prune(schema, obj)
+    meta = obj["metadata"]
+    for field in [field for field in meta if field not in METADATA.properties]:
+        del meta[field]
+        dropped.append(f"metadata.{field}")
+    return dropped
+
+
+def refuse_undeclared(kind: Kind, configuration: Obj) -> None:
+    """Refuse an applied configuration with fields that nobody could own, as the real server does: as its own fault."""
+    dropped = _prune(kind.schema, configuration)
+    if dropped:
+        meta = configuration["metadata"]
+        subject = f"{meta.get('namespace', '')}/{meta.get('name', '')}; {kind.api_version}, Kind={kind.kind}"
+        complaints = "\n".join(f".{path}: field not declared in schema" for path in dropped)
+        raise ApiError(500, "", f"failed to create typed patch object ({subject}): {complaints}")
 
 
 def fill_defaults(kind: Kind, obj: Obj, subresource: str = "") -> None:

@@ -72,7 +72,7 @@ def _definition(column: Column) -> Obj:
     return {
         "name": column.name,
         "type": column.type,
-        "format": column.format,
+        "format": "name" if column.name == "Name" else column.format,
         "description": column.description,
         "priority": column.priority,
     }

@@ -14,7 +14,7 @@ from tests.unit.localcluster.serving import WIDGET, store_with_default_namespace
 
 def test_a_new_object_gets_what_only_the_server_may_say(store: Store) -> None:
     sent = widget("a", size=1)
-    sent["metadata"].update(uid="forged", resourceVersion="99", generation=7, creationTimestamp="2000-01-01T00:00:00Z")
+    sent["metadata"].update(uid="forged", generation=7, creationTimestamp="2000-01-01T00:00:00Z")
     sent["status"] = {"phase": "forged"}
 
     made = store.create(WIDGET, sent, "default").version.obj
