@@ -16,7 +16,7 @@ from localcluster.ownership import root_schema
 from localcluster.patch import json_patch, merge_patch
 from localcluster.pods import is_pod
 from localcluster.representation import JSON, YAML, View
-from localcluster.requests import Reply, Request, decode, decode_object
+from localcluster.requests import DECODABLE, Reply, Request, decode, decode_object
 from localcluster.reviews import Review, answer_review
 from localcluster.routes import Target
 from localcluster.status import bad_request, unsupported_media_type
@@ -144,8 +144,8 @@ class Handlers:
 
 
 def _decoded(request: Request) -> Obj:
-    if request.media_type not in ("", JSON, YAML):
-        raise unsupported_media_type((JSON, YAML))
+    if request.media_type not in ("", *DECODABLE):
+        raise unsupported_media_type(DECODABLE)
     try:
         body = decode(request.body, request.media_type or JSON)
     except ValueError as error:

@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 import yaml
 
+from localcluster import protobuf
 from localcluster.admission import FieldValidation
 from localcluster.kinds import Kind, Obj
 from localcluster.options import Query
@@ -15,7 +16,7 @@ from localcluster.status import ApiError, bad_request, invalid, quoted, unsuppor
 from localcluster.structural import errors
 from localcluster.traits import is_builtin
 
-_DECODABLE = (JSON, YAML, "application/vnd.kubernetes.protobuf")
+DECODABLE = (JSON, YAML, protobuf.MEDIA_TYPE)
 _SHOWN_BODY = 30
 
 
@@ -54,6 +55,8 @@ def reply_to(error: ApiError) -> Reply:
 
 def decode(body: bytes, media_type: str) -> Any:
     """Return the document in a body; raise ValueError with the parser's complaint."""
+    if media_type == protobuf.MEDIA_TYPE:
+        return protobuf.decode_protobuf(body)
     if media_type == YAML:
         try:
             return yaml.safe_load(body)
@@ -83,8 +86,8 @@ class Decoded:
 def decode_object(kind: Kind, request: Request, policy: FieldValidation) -> Decoded:
     """Return the object in a body after checking that it claims to be of the kind."""
     media_type = request.media_type or JSON
-    if media_type not in (JSON, YAML):
-        raise unsupported_media_type(_DECODABLE)
+    if media_type not in DECODABLE:
+        raise unsupported_media_type(DECODABLE)
     try:
         obj = decode(request.body, media_type)
     except ValueError as error:
