@@ -12,6 +12,7 @@ from localcluster.object_meta import METADATA, finalizer_warnings
 from localcluster.schema import FieldError, Schema, apply_defaults, prune, validate
 from localcluster.status import ApiError, bad_request, invalid, quoted
 from localcluster.structural import errors
+from localcluster.traits import is_builtin
 
 
 class FieldValidation(StrEnum):
@@ -80,7 +81,10 @@ def fill_defaults(kind: Kind, obj: Obj, subresource: str = "") -> None:
 
 def check(kind: Kind, new: Obj, old: Obj | None, subresource: str = "") -> None:
     """Refuse an object that breaks its schema, its kind's rules or its webhook."""
-    found: list[FieldError] = validate_metadata(kind, new, old)
+    found: list[FieldError] = []
+    if subresource != "status" or is_builtin(kind):
+        # A custom resource's metadata cannot be written through /status, so it is as it was stored.
+        found.extend(validate_metadata(kind, new, old))
     found.extend(validate(_schema_for(kind, subresource), new, old))
     if not found and subresource in ("", "status"):
         rule = kind.validate_status if subresource else kind.validate

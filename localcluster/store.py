@@ -26,7 +26,7 @@ from localcluster.object_meta import (
 )
 from localcluster.ownership import Manager, after_update
 from localcluster.selectors import EVERYTHING, Selector
-from localcluster.status import ApiError, already_exists, bad_request, forbidden, invalid, not_found
+from localcluster.status import ApiError, already_exists, bad_request, forbidden, invalid, not_found, qualified
 from localcluster.structural import errors
 from localcluster.traits import has_generation, is_builtin, is_created_by_put, needs_version_on_put
 from localcluster.write_rules import (
@@ -85,9 +85,11 @@ class Store:
         return self.ledger.collections[collection_id(kind)]
 
     def kind(self, plural: str, group: str = "") -> Kind:
-        """Return a served kind by its resource name, in its preferred version."""
-        kinds = (collection.kind for collection in self.ledger.collections.values())
-        return next(kind for kind in kinds if (kind.plural, kind.group) == (plural, group))
+        """Return a served kind by its resource name, in its preferred version, or raise KeyError."""
+        for collection in self.ledger.collections.values():
+            if (collection.kind.plural, collection.kind.group) == (plural, group):
+                return collection.kind
+        raise KeyError(qualified(plural, group))
 
     def get(self, kind: Kind, name: str, namespace: str = "") -> Obj:
         """Return an object, or raise the 404."""

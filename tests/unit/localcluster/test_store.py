@@ -201,6 +201,33 @@ def test_history_is_bounded_and_an_old_state_can_be_read_while_it_is_remembered(
     assert [change.type for change in collection.changes_since(int(after_b))] == ["ADDED", "DELETED"]
 
 
+def test_one_event_can_be_read_in_both_spellings(store: Store) -> None:
+    core, events = store.kind("events"), store.kind("events", "events.k8s.io")
+    seen: list[tuple[ChangeType, str]] = []
+    store.subscribe(core, lambda change: seen.append((change.type, change.new.obj["message"])))
+    made = {
+        "metadata": {"name": "e"},
+        "regarding": {"kind": "Widget", "name": "a", "namespace": "default"},
+        "note": "hello",
+        "reason": "Greeted",
+        "action": "Greet",
+        "type": "Normal",
+        "eventTime": "2026-01-01T00:00:00.000000Z",
+        "reportingController": "example.dev/greeter",
+        "reportingInstance": "greeter-0",
+    }
+
+    written = store.create(events, made, "default").version
+    stored = store.get(core, "e", "default")
+    store.delete(events, "e", "default")
+
+    assert (written.obj["note"], written.obj["apiVersion"]) == ("hello", "events.k8s.io/v1")
+    assert (stored["message"], stored["involvedObject"]["name"], stored["apiVersion"]) == ("hello", "a", "v1")
+    assert stored["metadata"]["resourceVersion"] == written.obj["metadata"]["resourceVersion"]
+    assert store.list(core) == []
+    assert seen == [(ChangeType.ADDED, "hello"), (ChangeType.DELETED, "hello")]
+
+
 def test_a_pod_that_runs_somewhere_dies_slowly(store: Store) -> None:
     pods = store.kind("pods")
     spec = {"containers": [{"name": "main", "image": "example"}]}
