@@ -11,8 +11,21 @@ from datetime import UTC, date, datetime
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from config.api.selectors import SelectorError as SelectorError
-from config.api.selectors import matches_selector as matches_selector
+from config.api.selectors import SelectorError, matches_selector
+
+__all__ = [
+    "NANOSECONDS",
+    "ZERO_TIME_NS",
+    "Condition",
+    "ObjectKey",
+    "SelectorError",
+    "conditions",
+    "format_time",
+    "is_true",
+    "matches_selector",
+    "object_key",
+    "parse_time",
+]
 
 NANOSECONDS: Final = 1_000_000_000
 _EPOCH_ORDINAL: Final = date(1970, 1, 1).toordinal()
@@ -44,7 +57,7 @@ def object_key(raw: Mapping[str, Any]) -> ObjectKey:
 @lru_cache(maxsize=1 << 16)
 def parse_time(text: str) -> int:
     """Return nanoseconds since the epoch of an RFC 3339 time."""
-    match = _RFC3339.fullmatch(text) if isinstance(text, str) else None
+    match = _RFC3339.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is not a time: must be RFC 3339 such as 2026-08-01T12:00:00Z")
     year, month, day, hour, minute, second = map(int, match.group(1, 2, 3, 4, 5, 6))

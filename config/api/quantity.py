@@ -72,7 +72,7 @@ def to_amount(resource: str, quantity: Fraction) -> int:
 
 def add(a: int, b: int) -> int:
     """Return a + b, where UNLIMITED absorbs everything and bounded sums saturate."""
-    if a == UNLIMITED or b == UNLIMITED:
+    if UNLIMITED in (a, b):
         return UNLIMITED
     return saturate(a + b)
 
@@ -111,7 +111,7 @@ def format_request(resource: str, amount: int) -> str:
 
 
 @lru_cache(maxsize=1 << 16)
-def _request_amount_of_text(in_milli: bool, text: str) -> int:  # noqa: FBT001 - the key of a cache
+def _request_amount_of_text(in_milli: bool, text: str) -> int:
     quantity = _parse_text(text)
     return _round_and_saturate(quantity * 1000 if in_milli else quantity)
 
@@ -161,8 +161,7 @@ def _check_zero_is_written_out(raw: str, digits: str, binary_exponent: int | Non
 
 def _scale_by_ten(digits: str, exponent: int, power_of_two: int = 0) -> Fraction:
     """Return digits x 10^exponent x 2^power_of_two, rounded up to nano, in bounded time for any exponent."""
-    if exponent > _EXPONENT_BEYOND_ANY_AMOUNT:
-        exponent = _EXPONENT_BEYOND_ANY_AMOUNT
+    exponent = min(exponent, _EXPONENT_BEYOND_ANY_AMOUNT)
     unscaled = int(digits) << power_of_two
     if exponent >= _NANO:
         return Fraction(unscaled * 10**exponent) if exponent >= 0 else Fraction(unscaled, 10**-exponent)
