@@ -18,12 +18,12 @@ _POD: Final = "Pod"
 
 @dataclass(frozen=True, slots=True)
 class ItemSummary:
-    """The merged limits of one type."""
+    """The merged limits of one type: bounds exact, defaults as written."""
 
     maximum: Mapping[str, Fraction] = field(default_factory=dict)
     minimum: Mapping[str, Fraction] = field(default_factory=dict)
-    default_limits: Mapping[str, Fraction] = field(default_factory=dict)
-    default_requests: Mapping[str, Fraction] = field(default_factory=dict)
+    default_limits: Mapping[str, Any] = field(default_factory=dict)
+    default_requests: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,29 +56,34 @@ class _Merge:
 
     def __init__(self) -> None:
         self.contested: set[str] = set()
-        self._by_type: dict[str, dict[str, dict[str, Fraction]]] = {}
+        self._by_type: dict[str, ItemSummary] = {}
 
     def include(self, item: Mapping[str, Any], path: str) -> None:
         limit_type = item.get("type")
         if limit_type not in (_CONTAINER, _POD):
             return
-        merged = self._by_type.setdefault(limit_type, {"max": {}, "min": {}, "default": {}, "defaultRequest": {}})
-        for key, bounds in merged.items():
-            for resource, raw in (item.get(key) or {}).items():
-                value = _quantity(raw, f"{path}.{key}[{resource}]")
-                known = bounds.setdefault(resource, value)
-                if key == "max":
-                    bounds[resource] = min(known, value)
-                elif key == "min":
-                    bounds[resource] = max(known, value)
-                elif known != value:
-                    self.contested.add(f"{limit_type} {key} {resource}")
+        merged = self._by_type.get(limit_type, ItemSummary())
+        maximum = _read(item, "max", path)
+        minimum = _read(item, "min", path)
+        self._by_type[limit_type] = ItemSummary(
+            maximum={**merged.maximum, **{k: min(v, merged.maximum.get(k, v)) for k, v in maximum.items()}},
+            minimum={**merged.minimum, **{k: max(v, merged.minimum.get(k, v)) for k, v in minimum.items()}},
+            default_limits=self._keep_first(merged.default_limits, item, "default", path),
+            default_requests=self._keep_first(merged.default_requests, item, "defaultRequest", path),
+        )
 
     def summary(self, limit_type: str) -> ItemSummary | None:
-        merged = self._by_type.get(limit_type)
-        if merged is None:
-            return None
-        return ItemSummary(merged["max"], merged["min"], merged["default"], merged["defaultRequest"])
+        return self._by_type.get(limit_type)
+
+    def _keep_first(self, first: Mapping[str, Any], item: Mapping[str, Any], key: str, path: str) -> dict[str, Any]:
+        for resource, value in _read(item, key, path).items():
+            if resource in first and parse_quantity(first[resource]) != value:
+                self.contested.add(f"{item['type']} {key} {resource}")
+        return {**(item.get(key) or {}), **first}
+
+
+def _read(item: Mapping[str, Any], key: str, path: str) -> dict[str, Fraction]:
+    return {resource: _quantity(raw, f"{path}.{key}[{resource}]") for resource, raw in (item.get(key) or {}).items()}
 
 
 def _quantity(raw: object, path: str) -> Fraction:

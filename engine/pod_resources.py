@@ -1,7 +1,9 @@
 """What one pod of a pod set asks for, before any policy of Kueue's configuration.
 
-Works on exact quantities: a raw pod spec becomes `PodResources` once, with the pod's overhead and the namespace's
-LimitRange defaults filled in and limits standing in for missing requests, and the raw spec is never changed.
+A raw pod spec becomes `PodResources` once: the pod's overhead and the namespace's LimitRange defaults are filled in,
+and limits stand in for missing requests; the raw spec is never changed. Invariant: every quantity inside has been
+parsed once already, so that nothing downstream can fail. Quantities stay as they were written, because Kueue's
+equivalence classes tell `1Gi` from `1073741824`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,7 +15,8 @@ from config.api.quantity import QuantityError, parse_quantity
 from engine.errors import FieldError
 from engine.limit_ranges import ItemSummary, LimitRangeSummary
 
-ResourceList = Mapping[str, Fraction]
+ResourceList = Mapping[str, Any]
+"""Resource name to quantity as written; read it only through `read_resource_list`."""
 
 _NOTHING: Final[ResourceList] = {}
 _POD_LEVEL_RESOURCES: Final = frozenset({"cpu", "memory"})
@@ -73,7 +76,9 @@ def pod_requests(pod: PodResources) -> dict[str, Fraction]:
         _raise_to(initializing, peak)
     _raise_to(running, initializing)
     if pod.pod_level is not None:
-        running.update((name, value) for name, value in pod.pod_level.requests.items() if is_pod_level(name))
+        running.update(
+            (name, parse_quantity(value)) for name, value in pod.pod_level.requests.items() if is_pod_level(name)
+        )
     _add(running, pod.overhead)
     return running
 
@@ -83,19 +88,33 @@ def is_pod_level(resource: str) -> bool:
     return resource in _POD_LEVEL_RESOURCES or resource.startswith(_POD_LEVEL_PREFIX)
 
 
-def read_resource_list(raw: object, field: str) -> dict[str, Fraction]:
-    """Parse a map of resource to quantity; an error names the entry."""
+def read_resource_list(raw: object, field: str) -> ResourceList:
+    """Check that every entry of a raw map of resource to quantity can be parsed; an error names the entry."""
     if raw is None:
-        return {}
+        return _NOTHING
     if not isinstance(raw, Mapping):
         raise FieldError(field, f"{raw!r} is not allowed: must be a map of resource name to quantity")
-    parsed: dict[str, Fraction] = {}
     for name, value in raw.items():
         try:
-            parsed[name] = parse_quantity(value)
+            parse_quantity(value)
         except QuantityError as error:
             raise FieldError(f"{field}[{name}]", str(error)) from None
-    return parsed
+    return raw
+
+
+def quantities(resources: ResourceList) -> dict[str, Fraction]:
+    """Return the exact values of a list that was read already."""
+    return {name: parse_quantity(value) for name, value in resources.items()}
+
+
+def runtime_class_overheads(runtime_classes: Iterable[Mapping[str, Any]]) -> dict[str, ResourceList]:
+    """Return the overhead of each raw RuntimeClass by name."""
+    return {
+        raw["metadata"]["name"]: read_resource_list(
+            (raw.get("overhead") or {}).get("podFixed"), f'RuntimeClass "{raw["metadata"]["name"]}": overhead.podFixed'
+        )
+        for raw in runtime_classes
+    }
 
 
 def _read_containers(
@@ -140,21 +159,12 @@ def _read_overhead(
 
 
 def _add(total: dict[str, Fraction], more: ResourceList) -> None:
-    for name, value in more.items():
+    for name, written in more.items():
+        value = parse_quantity(written)
         total[name] = total[name] + value if name in total else value
 
 
-def _raise_to(total: dict[str, Fraction], floor: ResourceList) -> None:
+def _raise_to(total: dict[str, Fraction], floor: Mapping[str, Fraction]) -> None:
     for name, value in floor.items():
         if name not in total or value > total[name]:
             total[name] = value
-
-
-def runtime_class_overheads(runtime_classes: Iterable[Mapping[str, Any]]) -> dict[str, ResourceList]:
-    """Return the overhead of each raw RuntimeClass by name."""
-    return {
-        raw["metadata"]["name"]: read_resource_list(
-            (raw.get("overhead") or {}).get("podFixed"), f'RuntimeClass "{raw["metadata"]["name"]}": overhead.podFixed'
-        )
-        for raw in runtime_classes
-    }

@@ -47,6 +47,7 @@ class WorkloadRequest:
     """The demand of a workload, and why Kueue would refuse it before looking for quota."""
 
     pod_sets: tuple[PodSetRequest, ...]
+    pods: tuple[PodResources, ...]
     inadmissible: str | None = None
 
 
@@ -60,6 +61,7 @@ def workload_request(raw: Mapping[str, Any], context: RequestContext) -> Workloa
             _pod_set_request(pod_set, index, pod, reclaimable, context)
             for index, (pod_set, pod) in enumerate(zip(pod_sets, pods, strict=True))
         ),
+        pods=tuple(pods),
         inadmissible=requests_over_limits(pods) or outside_limit_ranges(pods, context.limit_ranges),
     )
 

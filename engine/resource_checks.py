@@ -11,7 +11,7 @@ from typing import Final
 
 from config.api.quantity import to_amount
 from engine.limit_ranges import LimitRangeSummary
-from engine.pod_resources import ContainerResources, PodResources, ResourceList, pod_requests
+from engine.pod_resources import ContainerResources, PodResources, pod_requests, quantities
 
 _OVER_LIMIT: Final = "requests must not exceed its limits"
 _ABOVE_MAX: Final = "requests must not be above the limitRange max"
@@ -30,7 +30,7 @@ def outside_limit_ranges(pods: Sequence[PodResources], limit_ranges: LimitRangeS
 
 def _over_limits(pods: Sequence[PodResources]) -> Iterator[str]:
     for path, container in _blocks(pods):
-        yield from _invalid(path, _greater(container.requests, container.limits), _OVER_LIMIT)
+        yield from _invalid(path, _greater(quantities(container.requests), quantities(container.limits)), _OVER_LIMIT)
 
 
 def _blocks(pods: Sequence[PodResources]) -> Iterator[tuple[str, ContainerResources]]:
@@ -62,13 +62,13 @@ def _outside_bounds(pods: Sequence[PodResources], limit_ranges: LimitRangeSummar
 
 
 def _merge(container: ContainerResources, choose: Callable[[Fraction, Fraction], Fraction]) -> dict[str, Fraction]:
-    merged = dict(container.requests)
-    for name, limit in container.limits.items():
+    merged = quantities(container.requests)
+    for name, limit in quantities(container.limits).items():
         merged[name] = choose(merged[name], limit) if name in merged else limit
     return merged
 
 
-def _greater(values: ResourceList, bounds: Mapping[str, Fraction]) -> list[str]:
+def _greater(values: Mapping[str, Fraction], bounds: Mapping[str, Fraction]) -> list[str]:
     return sorted(
         name
         for name, value in values.items()

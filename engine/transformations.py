@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any, Final, Self
 
 from engine.errors import FieldError
-from engine.pod_resources import read_resource_list
+from engine.pod_resources import quantities, read_resource_list
 
 
 class TransformationStrategy(StrEnum):
@@ -86,7 +86,7 @@ def _read_transformations(raw: Sequence[Mapping[str, Any]]) -> dict[str, Transfo
         if name in transformations:
             raise FieldError(f"{path}.input", f'"{name}" is transformed already: one transformation per resource')
         transformations[name] = Transformation(
-            outputs=read_resource_list(entry.get("outputs"), f"{path}.outputs"),
+            outputs=quantities(read_resource_list(entry.get("outputs"), f"{path}.outputs")),
             strategy=TransformationStrategy(strategy),
             multiply_by=entry.get("multiplyBy") or "",
         )

@@ -8,7 +8,7 @@ whole units of everything else, rounded away from zero. Amounts never wrap: they
 import re
 from fractions import Fraction
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 UNLIMITED: Final = 2**63 - 1
 MIN_AMOUNT: Final = -(2**63)
@@ -25,6 +25,8 @@ _MAX_LENGTH: Final = 1024
 _NANO: Final = -9
 _DECIMAL_SUFFIXES: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY_SUFFIXES: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_DECIMAL_SUFFIX_OF: Final = {exponent: suffix for suffix, exponent in _DECIMAL_SUFFIXES.items()}
+_INT64_DIGITS: Final = 18
 _DECIMAL_UNITS: Final = ("", "k", "M", "G", "T", "P", "E")
 _BINARY_UNITS: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _EXPONENT_BEYOND_ANY_AMOUNT: Final = 80
@@ -105,7 +107,7 @@ def format_request(resource: str, amount: int) -> str:
     if resource == _CPU:
         return _format_milli(amount)
     is_binary = resource in _BINARY_FORMAT_RESOURCES or resource.startswith(_BINARY_FORMAT_PREFIX)
-    if is_binary and abs(amount) >= 1024:
+    if is_binary and amount % 1024 == 0 and amount != MIN_AMOUNT:
         return _with_unit(amount, 1024, _BINARY_UNITS)
     return _with_unit(amount, 1000, _DECIMAL_UNITS)
 
@@ -116,8 +118,32 @@ def _request_amount_of_text(in_milli: bool, text: str) -> int:
     return _round_and_saturate(quantity * 1000 if in_milli else quantity)
 
 
+class _Written(NamedTuple):
+    """The parts of a quantity as it was written."""
+
+    is_negative: bool
+    whole: str
+    fraction: str
+    binary_exponent: int | None
+    decimal_exponent: int
+    suffix: str
+
+
 @lru_cache(maxsize=1 << 14)
 def _parse_text(raw: str) -> Fraction:
+    written = _split(raw)
+    digits = (written.whole + written.fraction).lstrip("0")
+    if not digits:
+        return Fraction(0)
+    if written.binary_exponent is None:
+        magnitude = _scale_by_ten(digits, written.decimal_exponent - len(written.fraction))
+    else:
+        exact = _scale_by_ten(digits, -len(written.fraction), power_of_two=written.binary_exponent)
+        magnitude = min(exact, Fraction(UNLIMITED))
+    return -magnitude if written.is_negative else magnitude
+
+
+def _split(raw: str) -> _Written:
     text = raw.strip()
     if len(text) > _MAX_LENGTH:
         raise QuantityError(f"{text[:32]!r}... is not a quantity: longer than {_MAX_LENGTH} characters")
@@ -130,16 +156,9 @@ def _parse_text(raw: str) -> Fraction:
     sign, whole, fraction, suffix = match.group(1), match.group(2), match.group(3) or "", match.group(4)
     binary_exponent = _BINARY_SUFFIXES.get(suffix)
     decimal_exponent = 0 if binary_exponent is not None else _decimal_exponent(raw, suffix)
-    digits = (whole + fraction).lstrip("0")
-    if not digits:
-        _check_zero_is_written_out(raw, whole + fraction, binary_exponent, decimal_exponent)
-        return Fraction(0)
-    if binary_exponent is None:
-        magnitude = _scale_by_ten(digits, decimal_exponent - len(fraction))
-    else:
-        exact = _scale_by_ten(digits, -len(fraction), power_of_two=binary_exponent)
-        magnitude = min(exact, Fraction(UNLIMITED))
-    return -magnitude if sign == "-" else magnitude
+    if not whole and not fraction:
+        _check_zero_is_written_out(raw, binary_exponent, decimal_exponent)
+    return _Written(sign == "-", whole, fraction, binary_exponent, decimal_exponent, suffix)
 
 
 def _decimal_exponent(raw: str, suffix: str) -> int:
@@ -153,9 +172,9 @@ def _decimal_exponent(raw: str, suffix: str) -> int:
     raise QuantityError(f"{raw!r} is not a quantity: unknown suffix {suffix!r}")
 
 
-def _check_zero_is_written_out(raw: str, digits: str, binary_exponent: int | None, decimal_exponent: int) -> None:
+def _check_zero_is_written_out(raw: str, binary_exponent: int | None, decimal_exponent: int) -> None:
     """Refuse a bare suffix where Kubernetes does: it reads `m` as zero, but neither `Ei` nor `e-12`."""
-    if not digits and ((binary_exponent or 0) >= _BINARY_SUFFIXES["Pi"] or decimal_exponent < _NANO):
+    if (binary_exponent or 0) >= _BINARY_SUFFIXES["Pi"] or decimal_exponent < _NANO:
         raise QuantityError(f"{raw!r} is not a quantity: it has no digits")
 
 
@@ -174,6 +193,41 @@ def _scale_by_ten(digits: str, exponent: int, power_of_two: int = 0) -> Fraction
 def _round_and_saturate(quantity: Fraction) -> int:
     numerator, denominator = quantity.numerator, quantity.denominator
     return saturate(numerator // denominator if numerator < 0 else -(-numerator // denominator))
+
+
+def canonical_text(value: object) -> str:
+    """Write a quantity as Kubernetes does after reading it: `1000m` becomes `1`, but `1Gi` not `1073741824`."""
+    text = value if isinstance(value, str) else repr(value)
+    return _canonical_text(text)
+
+
+@lru_cache(maxsize=1 << 14)
+def _canonical_text(raw: str) -> str:
+    quantity, written = _parse_text(raw), _split(raw)
+    if not quantity:
+        return "0"
+    if _is_kept_as_written(written):
+        return raw.strip()
+    if written.binary_exponent is not None and quantity.denominator == 1 and abs(quantity) >= 1024:
+        return _with_unit(int(quantity), 1024, _BINARY_UNITS)
+    nanos, exponent = int(quantity * 10**-_NANO), _NANO
+    while nanos % 1000 == 0:
+        nanos, exponent = nanos // 1000, exponent + 3
+    if _EXPONENT.fullmatch(written.suffix):
+        return f"{nanos}e{exponent}" if exponent else str(nanos)
+    return f"{nanos}{_DECIMAL_SUFFIX_OF.get(exponent, '')}"
+
+
+def _is_kept_as_written(written: _Written) -> bool:
+    """Tell whether Kubernetes takes the text for canonical already and keeps it, signs and zeros included."""
+    whole = written.whole.lstrip("0") or "0"
+    if written.binary_exponent is not None:
+        has_room = 14 - len(whole) - written.binary_exponent * 3 // 10 >= 0
+        return not written.fraction and has_room and int(whole) & 7 != 0
+    digits, scale = whole + written.fraction, written.decimal_exponent - len(written.fraction)
+    if len(digits) > _INT64_DIGITS or scale < _NANO:
+        return False
+    return scale % 3 == 0 and not digits.endswith("000") and digits[0] != "0"
 
 
 def _format_milli(amount: int) -> str:
