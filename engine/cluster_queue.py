@@ -29,6 +29,13 @@ class ClusterQueue(QuotaNode):
         """Tell whether the ClusterQueue takes part in scheduling."""
         return self.spec is not None and self.inactivity is None
 
+    @property
+    def existing_spec(self) -> "ClusterQueueSpec":
+        """The spec of a ClusterQueue that is known to exist."""
+        if self.spec is None:
+            raise LookupError(f"ClusterQueue {self.name} does not exist")
+        return self.spec
+
     def add_workload(self, workload: "AdmittedWorkload") -> None:
         """Account a workload that holds quota."""
         self.candidates.add(workload)

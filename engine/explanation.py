@@ -151,9 +151,7 @@ def _level(node: QuotaNode, fr: FlavorResource) -> QuotaLevel:
 
 def tally_candidates(preemptor: Preemptor, fr: FlavorResource) -> tuple[QueueTally, ...]:
     """Count who holds a flavor and resource in the preemptor's tree, and why most of them are safe."""
-    own, spec = preemptor.queue, preemptor.queue.spec
-    if spec is None:
-        return ()
+    own, spec = preemptor.queue, preemptor.queue.existing_spec
     own_rule = preemptor.rule(spec.preemption.within_cluster_queue, in_own_queue=True)
     tallies = [_tally(own, own_rule, frozenset((fr,)), None, is_own=True)]
     root = root_of(own)

@@ -76,17 +76,23 @@ class ClusterModel:
 
     def apply(self, raw: Mapping[str, Any]) -> bool:
         """Take an added or changed object; tell whether it is of a kind that matters here."""
+        reduced = self.reduce(raw)
+        if reduced is None:
+            return False
+        self.put(*reduced)
+        return True
+
+    def reduce(self, raw: Mapping[str, Any]) -> tuple[str, ObjectKey, Any] | None:
+        """Return kind, key and the small value that is kept of an object; None for a kind that does not matter."""
         kind = raw.get("kind") or ""
         reader = self._readers.get(kind)
         if reader is None:
-            return False
+            return None
         key = object_key(raw)
         try:
-            value = reader(to_v1beta2(raw))
+            return kind, key, reader(to_v1beta2(raw))
         except FieldError as error:
             raise InvalidObjectError(kind, str(key), error) from None
-        self.put(kind, key, value)
-        return True
 
     def remove(self, kind: str, namespace: str, name: str) -> None:
         """Forget an object."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from math import prod
 from typing import Final
 
 from config.api.meta import ObjectKey
@@ -13,18 +14,26 @@ from engine.gating import has_closed_gate
 from engine.messages import NO_LONGER_FITS, PREEMPTION_GATED, with_pending_preemption
 from engine.model import ClusterModel
 from engine.nomination import Choices, Nominated, Nomination, fits_after
-from engine.queueing import Entry, Refusal, enter
+from engine.queueing import Entry, Refusal, enter, enter_as_head
 from engine.search import Target
-from engine.workloads import AdmittedWorkload, IdleWorkload, PendingWorkload
+from engine.workloads import AdmittedWorkload, IdleWorkload
 
 MAX_BRANCHES: Final = 64
-"""How many ways through Kueue's ties are followed before the answer says that there may be more."""
+"""So many ways through Kueue's ties are all followed."""
+
+SAMPLED_BRANCHES: Final = 8
+"""Where there are more, so many are followed, and the answer says that it does not list them all."""
 
 NOT_EXHAUSTIVE: Final = "not all ties explored"
 
 
-def predict(model: ClusterModel, key: ObjectKey, now_ns: int, *, explain: bool = False) -> Prediction:
-    """Return what Kueue would do with a workload; with `explain`, also what was looked at on the way."""
+def predict(
+    model: ClusterModel, key: ObjectKey, now_ns: int, *, explain: bool = False, as_head: bool = False
+) -> Prediction:
+    """Return what Kueue would do with a workload.
+
+    With `explain`, also what was looked at on the way. With `as_head`, whatever the state of its queues and back-off.
+    """
     workload = model.workload(key)
     if workload is None:
         return Prediction(key, Outcome.NOT_QUEUED, "the workload does not exist")
@@ -33,15 +42,15 @@ def predict(model: ClusterModel, key: ObjectKey, now_ns: int, *, explain: bool =
     if isinstance(workload, IdleWorkload):
         return Prediction(key, Outcome.NOT_QUEUED, workload.cause)
     try:
-        return _predict_pending(model, workload, now_ns, explain=explain)
+        entry = enter_as_head(model, workload) if as_head else enter(model, workload, now_ns)
+        if isinstance(entry, Refusal):
+            return Prediction(workload.key, entry.outcome, entry.message, entry.cluster_queue)
+        return _predict_entry(model, entry, now_ns, explain=explain)
     except FieldError as error:
         raise InvalidObjectError("Workload", str(key), error) from None
 
 
-def _predict_pending(model: ClusterModel, workload: PendingWorkload, now_ns: int, *, explain: bool) -> Prediction:
-    entry = enter(model, workload, now_ns)
-    if isinstance(entry, Refusal):
-        return Prediction(workload.key, entry.outcome, entry.message, entry.cluster_queue)
+def _predict_entry(model: ClusterModel, entry: Entry, now_ns: int, *, explain: bool) -> Prediction:
     choices = Choices()
     first = _nominate(model, entry, now_ns, choices, explain=explain)
     if not choices.options:
@@ -115,8 +124,9 @@ def _branches(model: ClusterModel, entry: Entry, now_ns: int, first: Choices) ->
     """Follow the other ways through every tie; None stands for those that were too many to follow."""
     scripts = _other_ways(first, 0)
     followed = 1
+    limit = MAX_BRANCHES if prod(first.options) <= MAX_BRANCHES else SAMPLED_BRANCHES
     while scripts:
-        if followed == MAX_BRANCHES:
+        if followed == limit:
             yield None
             return
         script = scripts.pop()

@@ -48,7 +48,18 @@ class Entry:
 
 def enter(model: ClusterModel, workload: PendingWorkload, now_ns: int) -> Entry | Refusal:
     """Return the workload ready for nomination, or why it is not."""
-    queue = _find_queue(model, workload, now_ns)
+    queue = find_queue(model, workload)
+    if isinstance(queue, Refusal):
+        return queue
+    waiting = _why_waiting(model, workload, now_ns)
+    if waiting is not None:
+        return Refusal(Outcome.NOT_QUEUED, waiting, queue.name)
+    return enter_as_head(model, workload)
+
+
+def enter_as_head(model: ClusterModel, workload: PendingWorkload) -> Entry | Refusal:
+    """Return the workload ready for nomination, taking for granted that its queues have handed it out."""
+    queue = find_queue(model, workload)
     if isinstance(queue, Refusal):
         return queue
     refusal = _why_inadmissible(model, workload, queue)
@@ -57,24 +68,37 @@ def enter(model: ClusterModel, workload: PendingWorkload, now_ns: int) -> Entry 
     request = workload_request(workload.raw, model.request_context(workload.key.namespace))
     if request.inadmissible is not None:
         return Refusal(Outcome.INADMISSIBLE, request.inadmissible, queue.name)
-    assert queue.spec is not None  # noqa: S101 - find_queue returns no ClusterQueue without
-    return Entry(workload, queue, queue.spec, pod_set_demands(workload.raw, request))
+    return Entry(workload, queue, queue.existing_spec, pod_set_demands(workload.raw, request))
 
 
-def _find_queue(model: ClusterModel, workload: PendingWorkload, now_ns: int) -> ClusterQueue | Refusal:
+def enter_unchecked(model: ClusterModel, workload: PendingWorkload) -> Entry | Refusal:
+    """Return the workload ready for nomination although its namespace or its resources would keep it out."""
+    queue = find_queue(model, workload)
+    if isinstance(queue, Refusal):
+        return queue
+    if not queue.is_active:
+        return Refusal(Outcome.INADMISSIBLE, cluster_queue_inactive(queue.name), queue.name)
+    request = workload_request(workload.raw, model.request_context(workload.key.namespace))
+    return Entry(workload, queue, queue.existing_spec, pod_set_demands(workload.raw, request))
+
+
+def find_queue(model: ClusterModel, workload: PendingWorkload) -> ClusterQueue | Refusal:
+    """Return the ClusterQueue to which the workload was submitted, or why there is none."""
     local_queue = model.local_queue(workload.key.namespace, workload.local_queue)
     if local_queue is None:
         return Refusal(Outcome.NOT_QUEUED, local_queue_missing(workload.local_queue))
-    name = local_queue.cluster_queue
-    if local_queue.is_stopped:
-        return Refusal(Outcome.NOT_QUEUED, local_queue_inactive(workload.local_queue), name)
-    queue = model.cluster_queue(name)
+    queue = model.cluster_queue(local_queue.cluster_queue)
     if queue is None:
+        name = local_queue.cluster_queue
         return Refusal(Outcome.NOT_QUEUED, cluster_queue_missing(name), name)
-    waiting = _why_backing_off(workload.raw, now_ns)
-    if waiting is not None:
-        return Refusal(Outcome.NOT_QUEUED, waiting, name)
     return queue
+
+
+def _why_waiting(model: ClusterModel, workload: PendingWorkload, now_ns: int) -> str | None:
+    local_queue = model.local_queue(workload.key.namespace, workload.local_queue)
+    if local_queue is not None and local_queue.is_stopped:
+        return local_queue_inactive(workload.local_queue)
+    return _why_backing_off(workload.raw, now_ns)
 
 
 def _why_backing_off(raw: Mapping[str, Any], now_ns: int) -> str | None:
@@ -91,12 +115,12 @@ def _why_inadmissible(model: ClusterModel, workload: PendingWorkload, queue: Clu
     checks = (workload.raw.get("status") or {}).get("admissionChecks") or ()
     if any(check.get("state") in ("Retry", "Rejected") for check in checks):
         return FAILED_ADMISSION_CHECKS
-    if not queue.is_active or queue.spec is None:
+    if not queue.is_active:
         return cluster_queue_inactive(queue.name)
     namespace = workload.key.namespace
     labels = model.namespace_labels(namespace)
     if labels is None:
         return namespace_missing(namespace)
-    if not matches_selector(queue.spec.namespace_selector, labels):
+    if not matches_selector(queue.existing_spec.namespace_selector, labels):
         return NAMESPACE_MISMATCH
     return None

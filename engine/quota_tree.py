@@ -55,13 +55,18 @@ class Quota(NamedTuple):
 
 _NO_QUOTA: Final = Quota(0)
 
+_ORDINARY: Final = 2**61
+"""Amounts below this neither mean "unlimited" nor saturate when two of them meet: plain integers will do."""
+
 
 class QuotaCell:
     """What one node has and uses of one flavor and resource."""
 
     __slots__ = (
+        "below_root",
         "borrowing_limit",
         "is_known",
+        "is_ordinary",
         "lineage",
         "local_quota",
         "node",
@@ -77,22 +82,25 @@ class QuotaCell:
         self.nominal = 0
         self.borrowing_limit: int | None = None
         self.is_known = False  # by a quota here or below: only such cells count for fair sharing
+        self.is_ordinary = True  # no quota or limit of this cell is too large for plain integers
         self.subtree_quota = 0
         self.local_quota = 0  # the part of the subtree's quota that is never lent
         self.usage = 0
         self.potential = 0  # what could be used if nothing were
         self.parent: QuotaCell | None = None
         self.lineage: tuple[QuotaCell, ...] = (self,)  # from the root down to this cell
+        self.below_root: tuple[QuotaCell, ...] = ()
         self.link(parent)
 
     def link(self, parent: "QuotaCell | None") -> None:
         """Hang the cell under its parent, whose numbers are final, and derive what depends on the ancestors."""
         self.parent = parent
+        self.is_ordinary = self.subtree_quota < _ORDINARY and (self.borrowing_limit or 0) < _ORDINARY
         if parent is None:
-            self.lineage = (self,)
+            self.lineage, self.below_root = (self,), ()
             self.potential = self.subtree_quota
             return
-        self.lineage = (*parent.lineage, self)
+        self.lineage, self.below_root = (*parent.lineage, self), (*parent.below_root, self)
         potential = add(self.local_quota, parent.potential)
         if self.borrowing_limit is not None:
             potential = min(add(self.subtree_quota, self.borrowing_limit), potential)
@@ -104,14 +112,13 @@ class QuotaCell:
 
     def available(self) -> int:
         """Return what could be used more right now, here or borrowed; negative when over-admitted."""
-        lineage = self.lineage
-        root = lineage[0]
+        root = self.lineage[0]
         result = sub(root.subtree_quota, root.usage)
-        for cell in lineage[1:]:
-            local, usage = cell.local_quota, cell.usage
-            if cell.borrowing_limit is not None:
+        for cell in self.below_root:
+            local, usage, limit = cell.local_quota, cell.usage, cell.borrowing_limit
+            if limit is not None:
                 unused_in_parent = sub(sub(cell.subtree_quota, local), max(0, sub(usage, local)))
-                result = min(add(unused_in_parent, cell.borrowing_limit), result)
+                result = min(add(unused_in_parent, limit), result)
             if local > usage:
                 result = add(sub(local, usage), result)
         return result
@@ -136,12 +143,19 @@ class UsageChanges:
             usage = cell.usage
             if cell not in before:
                 before[cell] = usage
-            cell.usage = add(usage, amount)
             cell.node.share = None
-            local_available = max(0, sub(cell.local_quota, usage))
-            if amount <= local_available:
+            if cell.is_ordinary and -_ORDINARY < usage < _ORDINARY and amount < _ORDINARY:
+                cell.usage = usage + amount
+                spare = cell.local_quota - usage
+            else:
+                cell.usage = add(usage, amount)
+                spare = sub(cell.local_quota, usage)
+            if spare > 0:
+                if amount <= spare:
+                    return
+                amount = sub(amount, spare)
+            elif amount <= 0:
                 return
-            amount = sub(amount, local_available)
             cell = cell.parent
 
     def remove(self, cell: QuotaCell | None, amount: int) -> None:
@@ -151,9 +165,13 @@ class UsageChanges:
             usage = cell.usage
             if cell not in before:
                 before[cell] = usage
-            cell.usage = sub(usage, amount)
             cell.node.share = None
-            stored_in_parent = sub(usage, cell.local_quota)
+            if cell.is_ordinary and -_ORDINARY < usage < _ORDINARY and amount < _ORDINARY:
+                cell.usage = usage - amount
+                stored_in_parent = usage - cell.local_quota
+            else:
+                cell.usage = sub(usage, amount)
+                stored_in_parent = sub(usage, cell.local_quota)
             if stored_in_parent <= 0:
                 return
             amount = min(amount, stored_in_parent)

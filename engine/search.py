@@ -46,16 +46,15 @@ class Preemptor:
     def rule(self, policy: PreemptionPolicy, *, in_own_queue: bool) -> EligibilityRule:
         """Return which candidates a policy lets this workload take."""
         gates = self.configuration.gates
-        spec = self.queue.spec
+        min_admit_ns = self.queue.existing_spec.min_admit_duration_ns
         expiry = None
         if (
             in_own_queue
             and gates.time_based_same_priority_preemption
             and policy is PreemptionPolicy.LOWER_OR_NEWER_EQUAL_PRIORITY
-            and spec is not None
-            and spec.min_admit_duration_ns is not None
+            and min_admit_ns is not None
         ):
-            expiry = ExpiryRule(self.now_ns, spec.min_admit_duration_ns)
+            expiry = ExpiryRule(self.now_ns, min_admit_ns)
         return EligibilityRule(
             policy=policy,
             priority=self.priority,
@@ -76,10 +75,7 @@ class TargetSearch:
         self.usage: Final = usage
         self.changes: Final = UsageChanges()
         self._needs: Final = tuple((self.queue.cell(fr), amount) for fr, amount in usage)
-        spec = self.queue.spec
-        if spec is None:
-            raise ValueError(f"ClusterQueue {self.queue.name} does not exist")
-        self.preemption: Final = spec.preemption
+        self.preemption: Final = self.queue.existing_spec.preemption
         self.own_rule: Final = preemptor.rule(self.preemption.within_cluster_queue, in_own_queue=True)
         self.reclaim_rule: Final = preemptor.rule(self.preemption.reclaim_within_cohort, in_own_queue=False)
 

@@ -18,7 +18,7 @@ from engine.features import FeatureGates
 from engine.model import ClusterModel
 from engine.nomination import Nomination
 from engine.predict import judge, predict
-from engine.queueing import Refusal, enter
+from engine.queueing import Refusal, enter_unchecked
 from engine.validate_objects import find_errors
 from engine.workloads import PendingWorkload
 
@@ -58,7 +58,7 @@ def _expect(scenario: Mapping[str, Any]) -> dict[str, Any]:
     now_ns = parse_time(str(scenario.get("now")))
     given = scenario.get("assignment")
     if given is None:
-        return _as_expect(predict(model, key, now_ns))
+        return _as_expect(predict(model, key, now_ns, as_head=True))
     return _as_expect(_with_given_flavors(model, key, now_ns, given), is_given=True)
 
 
@@ -102,7 +102,7 @@ def _with_given_flavors(
     workload = model.workload(key)
     if not isinstance(workload, PendingWorkload):
         return predict(model, key, now_ns)
-    entry = enter(model, workload, now_ns)
+    entry = enter_unchecked(model, workload)
     if isinstance(entry, Refusal):
         return Prediction(key, entry.outcome, entry.message, entry.cluster_queue)
     pod_sets = tuple(
