@@ -9,10 +9,15 @@ from engine.errors import FieldError
 INT32 = range(-(2**31), 2**31)
 
 
-def check_choice(block: Mapping[str, Any], key: str, path: str, allowed: Sequence[str]) -> Iterator[FieldError]:
-    """Refuse a value outside a closed set; absent and null are the default's business."""
+def check_choice(
+    block: Mapping[str, Any], key: str, path: str, allowed: Sequence[str], also_understood: Sequence[str] = ()
+) -> Iterator[FieldError]:
+    """Refuse a value outside a closed set; absent and null are the default's business.
+
+    `also_understood` are values that no API server stores, though Kueue's scheduler knows what they mean.
+    """
     value = block.get(key)
-    if value is not None and value not in allowed:
+    if value is not None and value not in allowed and value not in also_understood:
         yield FieldError.not_allowed(f"{path}.{key}", value, allowed)
 
 

@@ -41,6 +41,11 @@ class PodResources:
     pod_level: ContainerResources | None
     overhead: ResourceList
 
+    @property
+    def is_single_container(self) -> bool:
+        """Tell whether the pod asks for exactly what its one container asks for."""
+        return len(self.containers) == 1 and not self.init_containers and self.pod_level is None and not self.overhead
+
 
 def read_pod_resources(
     pod_spec: Mapping[str, Any],
@@ -145,7 +150,7 @@ def _with_defaults(
     if defaults is not None:
         limits = {**defaults.default_limits, **limits}
         requests = {**defaults.default_requests, **requests}
-    return ContainerResources(requests={**limits, **requests}, limits=limits, is_sidecar=is_sidecar)
+    return ContainerResources({**limits, **requests} if limits else requests, limits, is_sidecar)
 
 
 def _read_overhead(

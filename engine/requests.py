@@ -7,10 +7,9 @@ its status. Invariant: `requests == per_pod x count`, saturated.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any
 
-from config.api.quantity import saturate, to_amount
+from config.api.quantity import request_amount, saturate, to_amount
 from engine.errors import FieldError
 from engine.limit_ranges import NO_LIMIT_RANGES, LimitRangeSummary
 from engine.pod_resources import PodResources, ResourceList, pod_requests, read_pod_resources
@@ -119,7 +118,7 @@ def _pod_set_request(
     spec_count = read_count(pod_set.get("count"), f"{path}.count", default=1)
     min_count = pod_set.get("minCount")
     count = count_after_reclaim(spec_count, reclaimable.get(name, 0))
-    per_pod = _amounts(context.rules.apply(pod_requests(pod)))
+    per_pod = _per_pod(pod, context.rules)
     return PodSetRequest(
         name=name,
         count=count,
@@ -130,8 +129,10 @@ def _pod_set_request(
     )
 
 
-def _amounts(requests: Mapping[str, Fraction]) -> dict[str, int]:
-    return {name: max(0, to_amount(name, value)) for name, value in requests.items()}
+def _per_pod(pod: PodResources, rules: ResourceRules) -> dict[str, int]:
+    if rules is NO_RULES and pod.is_single_container:  # nothing to add up: most pods, and much the fastest
+        return {name: max(0, request_amount(name, value)) for name, value in pod.containers[0].requests.items()}
+    return {name: max(0, to_amount(name, value)) for name, value in rules.apply(pod_requests(pod)).items()}
 
 
 def _truncating_divide(value: int, divisor: int) -> int:

@@ -25,11 +25,15 @@ def requests_over_limits(pods: Sequence[PodResources]) -> str | None:
 
 def outside_limit_ranges(pods: Sequence[PodResources], limit_ranges: LimitRangeSummary) -> str | None:
     """Return why the pod sets are refused by the LimitRanges of their namespace."""
+    if limit_ranges.container is None and limit_ranges.pod is None:
+        return None
     return _message("resources didn't satisfy LimitRange constraints", _outside_bounds(pods, limit_ranges))
 
 
 def _over_limits(pods: Sequence[PodResources]) -> Iterator[str]:
     for path, container in _blocks(pods):
+        if not container.limits:
+            continue
         yield from _invalid(path, _greater(quantities(container.requests), quantities(container.limits)), _OVER_LIMIT)
 
 

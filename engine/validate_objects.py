@@ -103,8 +103,9 @@ def _cluster_queue_errors(spec: Raw) -> Iterator[FieldError]:
 def _preemption_errors(preemption: Raw) -> Iterator[FieldError]:
     path = "spec.preemption"
     within = ("Never", "LowerPriority", "LowerOrNewerEqualPriority")
-    yield from check_choice(preemption, "withinClusterQueue", path, within)
-    yield from check_choice(preemption, "reclaimWithinCohort", path, ("Never", "LowerPriority", "Any"))
+    yield from check_choice(preemption, "withinClusterQueue", path, within, ("Any",))
+    reclaim = ("Never", "LowerPriority", "Any")
+    yield from check_choice(preemption, "reclaimWithinCohort", path, reclaim, ("LowerOrNewerEqualPriority",))
     borrow = mapping_at(preemption, "borrowWithinCohort", path)
     yield from check_choice(borrow, "policy", f"{path}.borrowWithinCohort", ("Never", "LowerPriority"))
     yield from check_integer(borrow, "maxPriorityThreshold", f"{path}.borrowWithinCohort")
