@@ -30,6 +30,10 @@ DEFAULT_STRATEGIES: Final = (
 )
 
 
+_BLOCK_UNDECLARED: Final = "BlockUndeclared"
+_IGNORE_UNDECLARED: Final = "IgnoreUndeclared"
+
+
 @dataclass(frozen=True, slots=True)
 class FairSharing:
     """Fair sharing is on; what it lets preempt."""
@@ -65,8 +69,38 @@ class KueueConfiguration:
     requeuing_timestamp: RequeuingTimestamp = RequeuingTimestamp.EVICTION
     resource_rules: ResourceRules = NO_RULES
     ignores_undeclared_resources: bool = False
+    raw: Mapping[str, Any] | None = field(default_factory=dict)
+    """The Configuration itself, for features that the engine only detects; None if it could not be read."""
+
+    @classmethod
+    def from_raw(cls, raw: Mapping[str, Any], gates: FeatureGates | None = None) -> Self:
+        """Read a Kueue Configuration; `gates` are those of the command line, which replace the file's."""
+        fair_sharing = raw.get("fairSharing")
+        wait = raw.get("waitForPodsReady") or {}
+        timestamp = (wait.get("requeuingStrategy") or {}).get("timestamp") or RequeuingTimestamp.EVICTION
+        resources = raw.get("resources") or {}
+        strategy = resources.get("quotaCheckStrategy") or _BLOCK_UNDECLARED
+        if strategy not in (_BLOCK_UNDECLARED, _IGNORE_UNDECLARED):
+            allowed = (_BLOCK_UNDECLARED, _IGNORE_UNDECLARED)
+            raise FieldError.not_allowed("resources.quotaCheckStrategy", strategy, allowed)
+        return cls(
+            gates=gates or FeatureGates.from_mapping(raw.get("featureGates") or {}),
+            fair_sharing=None if fair_sharing is None else FairSharing.from_raw(fair_sharing),
+            requeuing_timestamp=read_requeuing_timestamp(timestamp, "waitForPodsReady.requeuingStrategy.timestamp"),
+            resource_rules=ResourceRules.from_raw(resources),
+            ignores_undeclared_resources=strategy == _IGNORE_UNDECLARED,
+            raw=raw,
+        )
 
     @property
     def skips_undeclared_resources(self) -> bool:
         """Tell whether a resource that the ClusterQueue does not cover is ignored."""
         return self.ignores_undeclared_resources and self.gates.quota_check_strategy
+
+
+def read_requeuing_timestamp(value: object, field_path: str) -> RequeuingTimestamp:
+    """Read what orders a workload that was evicted for not being ready."""
+    for choice in RequeuingTimestamp:
+        if choice == value:
+            return choice
+    raise FieldError.not_allowed(field_path, value, [choice.value for choice in RequeuingTimestamp])

@@ -178,6 +178,10 @@ class ClusterModel:
             reclaimable_pods=self.configuration.gates.reclaimable_pods,
         )
 
+    def check_controllers(self) -> dict[str, str]:
+        """Return the controller of each AdmissionCheck."""
+        return {key.name: check.controller for key, check in self._objects["AdmissionCheck"].items()}
+
     def _workload_changed(self, before: Workload | None, after: Workload | None) -> None:
         if isinstance(before, AdmittedWorkload):
             queue = self.forest.queue(before.cluster_queue)
@@ -203,7 +207,7 @@ class ClusterModel:
     def _known_checks(self) -> KnownChecks:
         checks = {key.name: check for key, check in self._objects["AdmissionCheck"].items()}
         return KnownChecks(
-            controllers={name: check.controller for name, check in checks.items()},
+            controllers=self.check_controllers(),
             inactive={name for name, check in checks.items() if not check.is_active},
         )
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from config.api.meta import ObjectKey
 from engine.assignment import Assignment, Mode, PodSetAssignment
+from engine.caveats import Caveats, caveats_of
 from engine.decision import Outcome, PodSetPrediction, Prediction, Victim
 from engine.errors import FieldError, InvalidObjectError
 from engine.explanation import Recorder
@@ -45,9 +46,19 @@ def predict(
         entry = enter_as_head(model, workload) if as_head else enter(model, workload, now_ns)
         if isinstance(entry, Refusal):
             return Prediction(workload.key, entry.outcome, entry.message, entry.cluster_queue)
-        return _predict_entry(model, entry, now_ns, explain=explain)
+        caveats = caveats_of(model, entry)
+        if caveats.unsupported is not None:
+            return Prediction(key, Outcome.UNSUPPORTED, caveats.unsupported, entry.queue.name, labels=caveats.labels)
+        return _with_caveats(_predict_entry(model, entry, now_ns, explain=explain), caveats)
     except FieldError as error:
         raise InvalidObjectError("Workload", str(key), error) from None
+
+
+def _with_caveats(prediction: Prediction, caveats: Caveats) -> Prediction:
+    if not caveats.labels:
+        return prediction
+    outcome = Outcome.AMBIGUOUS if caveats.is_ambiguous else prediction.outcome
+    return replace(prediction, outcome=outcome, labels=(*prediction.labels, *caveats.labels))
 
 
 def _predict_entry(model: ClusterModel, entry: Entry, now_ns: int, *, explain: bool) -> Prediction:

@@ -1,7 +1,7 @@
 """Questions of the form "what would happen if", asked of the live model without copying it.
 
-Every change made inside is remembered as the value it replaced and taken back at the end, newest first, so that the cost
-is that of the changes alone. Invariant: afterwards the model is as it was, generations included.
+Every change made inside is remembered as the value it replaced and taken back at the end, newest first, so that the
+cost is that of the changes alone. Invariant: afterwards the model is as it was, generations included.
 """
 
 from collections.abc import Mapping

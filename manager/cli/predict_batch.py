@@ -11,7 +11,7 @@ import orjson
 
 from config.api.meta import ObjectKey, parse_time
 from engine.assignment import Assignment, FlavorChoice, Mode, PodSetAssignment
-from engine.configuration import FairSharing, KueueConfiguration, RequeuingTimestamp
+from engine.configuration import FairSharing, KueueConfiguration, RequeuingTimestamp, read_requeuing_timestamp
 from engine.decision import Outcome, Prediction
 from engine.errors import FieldError
 from engine.features import FeatureGates
@@ -85,13 +85,10 @@ def _objects(scenario: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _configuration(scenario: Mapping[str, Any]) -> KueueConfiguration:
     fair_sharing = scenario.get("fairSharing")
     timestamp = scenario.get("requeuingTimestamp") or RequeuingTimestamp.EVICTION
-    allowed = [choice.value for choice in RequeuingTimestamp]
-    if timestamp not in allowed:
-        raise FieldError.not_allowed("requeuingTimestamp", timestamp, allowed)
     return KueueConfiguration(
         gates=FeatureGates.from_mapping(scenario.get("featureGates") or {}),
         fair_sharing=None if fair_sharing is None else FairSharing.from_raw(fair_sharing),
-        requeuing_timestamp=RequeuingTimestamp(timestamp),
+        requeuing_timestamp=read_requeuing_timestamp(timestamp, "requeuingTimestamp"),
     )
 
 
