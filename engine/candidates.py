@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Final
 
-from engine.quota_tree import FlavorResource
+from engine.flavor_resource import FlavorResource
 from engine.specs import PreemptionPolicy
 from engine.time_based import is_expired
 from engine.workloads import AdmittedWorkload
