@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from config.api.meta import parse_time
 from config.api.quantity import QuantityError, parse_quantity
 from engine.errors import FieldError
 
@@ -88,3 +89,38 @@ def entries_at(block: Mapping[str, Any], key: str, path: str) -> Iterator[tuple[
         if not isinstance(entry, Mapping):
             raise FieldError(f"{here}[{index}]", f"{entry!r} is not allowed: must be a map")
         yield f"{here}[{index}]", entry
+
+
+def texts_at(block: Mapping[str, Any], key: str, path: str) -> list[str]:
+    """Return a list of texts, empty when absent; raise FieldError for anything else."""
+    value = block.get(key)
+    if value is None:
+        return []
+    if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
+        raise FieldError(f"{path}.{key}", f"{value!r} is not allowed: must be a list of names")
+    return value
+
+
+def check_texts(block: Mapping[str, Any], key: str, path: str) -> Iterator[FieldError]:
+    """Refuse a map with values that are not text, such as labels."""
+    for name, value in mapping_at(block, key, path).items():
+        if not isinstance(value, str):
+            yield FieldError(f"{path}.{key}[{name}]", f"{value!r} is not allowed: must be text")
+
+
+def check_name(block: Mapping[str, Any], key: str, path: str, *, required: bool = False) -> Iterator[FieldError]:
+    """Refuse what cannot name an object."""
+    value = block.get(key)
+    if (value is not None and not isinstance(value, str)) or (required and not value):
+        yield FieldError(f"{path}.{key}", f"{value!r} is not allowed: must be a name")
+
+
+def check_time(block: Mapping[str, Any], key: str, path: str) -> Iterator[FieldError]:
+    """Refuse what is not an RFC 3339 time."""
+    value = block.get(key)
+    if value is None:
+        return
+    try:
+        parse_time(value if isinstance(value, str) else repr(value))
+    except ValueError as error:
+        yield FieldError(f"{path}.{key}", str(error))

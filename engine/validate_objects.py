@@ -8,17 +8,20 @@ Objects are v1beta2. Cross-field rules of Kueue's webhooks are in `engine.webhoo
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from config.api.meta import parse_time
 from config.api.selectors import SelectorError, check_selector
 from engine.errors import FieldError, InvalidObjectError
 from engine.field_checks import (
     check_boolean,
     check_choice,
     check_integer,
+    check_name,
     check_quantity,
     check_resource_list,
+    check_texts,
+    check_time,
     entries_at,
     mapping_at,
+    texts_at,
 )
 from engine.time_based import read_min_admit_duration
 
@@ -72,18 +75,16 @@ def _display_name(kind: str, raw: Raw) -> str:
 def _metadata_errors(raw: Raw) -> Iterator[FieldError]:
     metadata = mapping_at(raw, "metadata", "")
     for key in ("creationTimestamp", "deletionTimestamp"):
-        yield from _check_time(metadata, key, "metadata")
+        yield from check_time(metadata, key, "metadata")
     yield from check_integer(metadata, "generation", "metadata", _GENERATION)
-    for key in ("labels", "annotations"):
-        for name, value in mapping_at(metadata, key, "metadata").items():
-            if not isinstance(value, str):
-                yield FieldError(f"metadata.{key}[{name}]", f"{value!r} is not allowed: must be text")
+    yield from check_texts(metadata, "labels", "metadata")
+    yield from check_texts(metadata, "annotations", "metadata")
 
 
 def _cluster_queue_errors(spec: Raw) -> Iterator[FieldError]:
     yield from check_choice(spec, "queueingStrategy", "spec", ("StrictFIFO", "BestEffortFIFO"))
     yield from check_choice(spec, "stopPolicy", "spec", _STOP_POLICIES)
-    yield from _check_name(spec, "cohortName", "spec")
+    yield from check_name(spec, "cohortName", "spec")
     yield from _resource_group_errors(spec)
     yield from _preemption_errors(mapping_at(spec, "preemption", "spec"))
     fungibility = mapping_at(spec, "flavorFungibility", "spec")
@@ -96,7 +97,7 @@ def _cluster_queue_errors(spec: Raw) -> Iterator[FieldError]:
     yield from check_choice(mapping_at(spec, "admissionScope", "spec"), "admissionMode", "spec.admissionScope", modes)
     strategy = mapping_at(spec, "admissionChecksStrategy", "spec")
     for path, rule in entries_at(strategy, "admissionChecks", "spec.admissionChecksStrategy"):
-        yield from _require_name(rule, path)
+        yield from check_name(rule, "name", path, required=True)
     yield from _selector_errors(spec)
 
 
@@ -120,7 +121,11 @@ def _selector_errors(spec: Raw) -> Iterator[FieldError]:
     if selector is None:
         return
     try:
-        check_selector(mapping_at(spec, "namespaceSelector", "spec"))
+        mapping = mapping_at(spec, "namespaceSelector", "spec")
+        mapping_at(mapping, "matchLabels", "spec.namespaceSelector")
+        for path, expression in entries_at(mapping, "matchExpressions", "spec.namespaceSelector"):
+            texts_at(expression, "values", path)
+        check_selector(mapping)
     except SelectorError as error:
         field, _, detail = str(error).partition(": ")
         yield FieldError(f"spec.namespaceSelector.{field}", detail)
@@ -130,16 +135,17 @@ def _resource_group_errors(spec: Raw) -> Iterator[FieldError]:
     seen_resources: set[str] = set()
     seen_flavors: set[str] = set()
     for path, group in entries_at(spec, "resourceGroups", "spec"):
-        covered = group.get("coveredResources") or []
+        covered = texts_at(group, "coveredResources", path)
         for index, resource in enumerate(covered):
             if resource in seen_resources:
                 yield FieldError(f"{path}.coveredResources[{index}]", f'"{resource}" is covered already')
             seen_resources.add(resource)
         for flavor_path, flavor in entries_at(group, "flavors", path):
-            yield from _require_name(flavor, flavor_path)
-            if flavor.get("name") in seen_flavors:
-                yield FieldError(f"{flavor_path}.name", f'"{flavor["name"]}" is listed already')
-            seen_flavors.add(flavor.get("name") or "")
+            yield from check_name(flavor, "name", flavor_path, required=True)
+            name = str(flavor.get("name"))
+            if name in seen_flavors:
+                yield FieldError(f"{flavor_path}.name", f'"{name}" is listed already')
+            seen_flavors.add(name)
             yield from _flavor_quota_errors(flavor, flavor_path, covered)
 
 
@@ -154,43 +160,42 @@ def _flavor_quota_errors(flavor: Raw, path: str, covered: list[str]) -> Iterator
 
 
 def _cohort_errors(spec: Raw) -> Iterator[FieldError]:
-    yield from _check_name(spec, "parentName", "spec")
+    yield from check_name(spec, "parentName", "spec")
     yield from _resource_group_errors(spec)
     yield from check_quantity(mapping_at(spec, "fairSharing", "spec"), "weight", "spec.fairSharing")
 
 
 def _local_queue_errors(spec: Raw) -> Iterator[FieldError]:
     yield from check_choice(spec, "stopPolicy", "spec", _STOP_POLICIES)
-    yield from _check_name(spec, "clusterQueue", "spec")
+    yield from check_name(spec, "clusterQueue", "spec")
 
 
 def _resource_flavor_errors(spec: Raw) -> Iterator[FieldError]:
-    for name, value in mapping_at(spec, "nodeLabels", "spec").items():
-        if not isinstance(value, str):
-            yield FieldError(f"spec.nodeLabels[{name}]", f"{value!r} is not allowed: must be text")
+    yield from check_texts(spec, "nodeLabels", "spec")
     for path, taint in entries_at(spec, "nodeTaints", "spec"):
         yield from check_choice({"effect": "", **taint}, "effect", path, _EFFECTS)
-        yield from _check_time(taint, "timeAdded", path)
-    for _ in entries_at(spec, "tolerations", "spec"):
-        pass
+        yield from check_time(taint, "timeAdded", path)
+    for path, toleration in entries_at(spec, "tolerations", "spec"):
+        yield from check_choice(toleration, "effect", path, ("", *_EFFECTS))
 
 
 def _workload_errors(spec: Raw) -> Iterator[FieldError]:
     yield from check_boolean(spec, "active", "spec")
     yield from check_integer(spec, "priority", "spec")
-    yield from _check_name(spec, "queueName", "spec")
+    yield from check_name(spec, "queueName", "spec")
     names: set[str] = set()
     for path, pod_set in entries_at(spec, "podSets", "spec"):
         yield from check_integer(pod_set, "count", path, _COUNT)
         yield from check_integer(pod_set, "minCount", path, _COUNT)
-        name = pod_set.get("name") or "main"
+        yield from check_name(pod_set, "name", path)
+        name = str(pod_set.get("name") or "main")
         if name in names:
             yield FieldError(f"{path}.name", f'"{name}" is used already')
         names.add(name)
         template = mapping_at(pod_set, "template", path)
         yield from _pod_spec_errors(mapping_at(template, "spec", f"{path}.template"), f"{path}.template.spec")
     for path, gate in entries_at(spec, "preemptionGates", "spec"):
-        yield from _require_name(gate, path)
+        yield from check_name(gate, "name", path, required=True)
 
 
 def _pod_spec_errors(spec: Raw, path: str) -> Iterator[FieldError]:
@@ -208,45 +213,23 @@ def _pod_spec_errors(spec: Raw, path: str) -> Iterator[FieldError]:
 def _workload_status_errors(status: Raw) -> Iterator[FieldError]:
     for path, condition in entries_at(status, "conditions", "status"):
         yield from check_choice({"status": "", **condition}, "status", path, _CONDITION_STATUSES)
-        yield from _check_time(condition, "lastTransitionTime", path)
+        yield from check_time(condition, "lastTransitionTime", path)
         if not isinstance(condition.get("type"), str):
             yield FieldError(f"{path}.type", "must be set")
     for path, reclaimable in entries_at(status, "reclaimablePods", "status"):
-        yield from _require_name(reclaimable, path)
+        yield from check_name(reclaimable, "name", path, required=True)
         yield from check_integer({"count": "", **reclaimable}, "count", path, _COUNT)
     for path, gate in entries_at(status, "preemptionGates", "status"):
         yield from check_choice(gate, "position", path, ("Open", "Closed"))
         yield from check_choice(gate, "state", path, ("Open", "Closed"))
-    yield from _check_time(mapping_at(status, "requeueState", "status"), "requeueAt", "status.requeueState")
+    yield from check_time(mapping_at(status, "requeueState", "status"), "requeueAt", "status.requeueState")
     admission = mapping_at(status, "admission", "status")
     if admission:
-        yield from _check_name({"clusterQueue": "", **admission}, "clusterQueue", "status.admission", required=True)
+        yield from check_name(admission, "clusterQueue", "status.admission", required=True)
     for path, assignment in entries_at(admission, "podSetAssignments", "status.admission"):
         yield from check_integer(assignment, "count", path, _COUNT)
         yield from check_resource_list(assignment, "resourceUsage", path)
-        for resource, flavor in mapping_at(assignment, "flavors", path).items():
-            if not isinstance(flavor, str):
-                yield FieldError(f"{path}.flavors[{resource}]", f"{flavor!r} is not allowed: must name a flavor")
-
-
-def _check_time(block: Raw, key: str, path: str) -> Iterator[FieldError]:
-    value = block.get(key)
-    if value is None:
-        return
-    try:
-        parse_time(value if isinstance(value, str) else repr(value))
-    except ValueError as error:
-        yield FieldError(f"{path}.{key}", str(error))
-
-
-def _check_name(block: Raw, key: str, path: str, *, required: bool = False) -> Iterator[FieldError]:
-    value = block.get(key)
-    if (value is not None and not isinstance(value, str)) or (required and not value):
-        yield FieldError(f"{path}.{key}", f"{value!r} is not allowed: must be a name")
-
-
-def _require_name(block: Raw, path: str) -> Iterator[FieldError]:
-    return _check_name({"name": "", **block}, "name", path, required=True)
+        yield from check_texts(assignment, "flavors", path)
 
 
 _CHECKS: Final[Mapping[str, Callable[[Raw], Iterator[FieldError]]]] = {

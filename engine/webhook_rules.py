@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from config.api.quantity import parse_quantity
-from engine.boost import rejected_boost
+from engine.boost import refused_boost
 from engine.errors import FieldError
 from engine.features import FeatureGates
 
@@ -89,9 +89,9 @@ def _workload(raw: Raw, spec: Raw, gates: FeatureGates) -> Iterator[FieldError]:
         yield from _reserved_keys(path, (pod_set.get("template") or {}).get("spec") or {})
     if with_minimum > 1:
         yield FieldError("spec.podSets", f"minCount is set in {with_minimum} of them: at most one may")
-    refusal = rejected_boost((raw.get("metadata") or {}).get("annotations"), gates)
+    refusal = refused_boost((raw.get("metadata") or {}).get("annotations"), gates)
     if refusal is not None:
-        yield FieldError(*refusal.split(": ", 1))
+        yield refusal
 
 
 def _reserved_keys(path: str, pod_spec: Raw) -> Iterator[FieldError]:
