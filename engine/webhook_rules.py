@@ -63,11 +63,13 @@ def _limits(spec: Raw, parent_field: str) -> Iterator[FieldError]:
             for key in ("borrowingLimit", "lendingLimit"):
                 if quota.get(key) is not None:
                     yield FieldError(f"{path}.{key}", f"is allowed only while spec.{parent_field} is set")
-        if parent_field == "cohortName" and lending is not None:
-            nominal = quota.get("nominalQuota", 0)
-            if parse_quantity(lending) > parse_quantity(nominal):
-                detail = f'"{lending}" is not allowed: must be at most nominalQuota, {nominal}'
-                yield FieldError(f"{path}.lendingLimit", detail)
+        if parent_field == "cohortName" and lending is not None and _exceeds(lending, quota["nominalQuota"]):
+            detail = f'"{lending}" is not allowed: must be at most nominalQuota, {quota["nominalQuota"]}'
+            yield FieldError(f"{path}.lendingLimit", detail)
+
+
+def _exceeds(quantity: object, bound: object) -> bool:
+    return parse_quantity(quantity) > parse_quantity(bound)
 
 
 def _quotas(spec: Raw) -> Iterator[tuple[str, Raw]]:

@@ -1,6 +1,6 @@
 """Laws of quantities and amounts."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from config.api.quantity import (
@@ -29,11 +29,13 @@ written = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(resources, bounded)
 def test_an_amount_survives_being_written_and_read(resource: str, amount: int) -> None:
     assert request_amount(resource, format_amount(resource, amount)) == amount
 
 
+@settings(deadline=None)
 @given(amounts, amounts)
 def test_sums_stay_in_range_commute_and_absorb_unlimited(a: int, b: int) -> None:
     total = add(a, b)
@@ -42,6 +44,7 @@ def test_sums_stay_in_range_commute_and_absorb_unlimited(a: int, b: int) -> None
     assert (total == UNLIMITED) or UNLIMITED not in (a, b)
 
 
+@settings(deadline=None)
 @given(st.integers(-(2**62), 2**62 - 1), st.integers(-(2**62), 2**62 - 1))
 def test_arithmetic_is_exact_where_nothing_saturates(a: int, b: int) -> None:
     assert add(a, b) == a + b
@@ -49,12 +52,14 @@ def test_arithmetic_is_exact_where_nothing_saturates(a: int, b: int) -> None:
     assert sub(add(a, b), b) == a
 
 
+@settings(deadline=None)
 @given(amounts, amounts, amounts)
 def test_adding_is_monotone(a: int, b: int, c: int) -> None:
     low, high = sorted((a, b))
     assert add(low, c) <= add(high, c)
 
 
+@settings(deadline=None)
 @given(resources, written)
 def test_amounts_never_lie_below_the_quantity(resource: str, text: str) -> None:
     quantity = parse_quantity(text)
@@ -65,6 +70,7 @@ def test_amounts_never_lie_below_the_quantity(resource: str, text: str) -> None:
     assert quota_amount(resource, text) in (amount, UNLIMITED)
 
 
+@settings(deadline=None)
 @given(written)
 def test_canonical_text_means_the_same_and_is_stable(text: str) -> None:
     quantity = parse_quantity(text)
@@ -75,6 +81,7 @@ def test_canonical_text_means_the_same_and_is_stable(text: str) -> None:
     assert canonical_text(canonical) == canonical
 
 
+@settings(deadline=None)
 @given(st.text(max_size=12))
 def test_any_text_is_a_quantity_or_a_clear_error(text: str) -> None:
     try:

@@ -134,7 +134,7 @@ def test_limit_ranges_merge_bounds_and_report_contested_defaults() -> None:
     assert summary.container.maximum == {"cpu": 3}
     assert summary.container.minimum == {"cpu": 2}
     assert summary.container.default_limits == {"cpu": "3", "x/y": "1"}
-    assert summary.contested == ("Container default cpu",)
+    assert [str(default) for default in summary.contested] == ["Container default cpu"]
     assert summary.pod is None
 
 

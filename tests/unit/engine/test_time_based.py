@@ -1,7 +1,7 @@
 """KEP-8522: validation, expiry and order of equal holders."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from config.api.meta import Condition
@@ -70,6 +70,7 @@ def test_137_expiry_is_strict() -> None:
     assert not is_expired(10 * HOUR, None, HOUR)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 10**19), st.integers(60 * SECOND, 10**18))
 def test_142_timer_fires_exactly_when_the_holder_expires(reserved: int, duration: int) -> None:
     moment = expires_at(reserved, duration)

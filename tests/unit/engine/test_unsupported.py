@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from engine.features import FeatureGates
-from engine.limit_ranges import LimitRangeSummary
+from engine.limit_ranges import ContestedDefault, LimitRangeSummary
 from engine.unsupported import (
     COLD_START,
     Effect,
@@ -291,10 +291,29 @@ def test_evicted_workload_with_quota_is_in_flight() -> None:
     assert in_flight_finding(workload(status={"conditions": conditions[:1]})) is None
 
 
+CONTESTED = LimitRangeSummary(
+    contested=(ContestedDefault("Container", "defaultRequest", "cpu"), ContestedDefault("Pod", "default", "cpu"))
+)
+
+
 def test_contested_limit_ranges_are_ambiguous() -> None:
-    (finding,) = limit_range_findings("ns", LimitRangeSummary(contested=("Container default cpu",)))
-    assert (finding.effect, finding.scope, finding.object) == (Effect.AMBIGUOUS, Scope.NAMESPACE, "Namespace ns")
-    assert "Container default cpu" in finding.detail
+    findings = limit_range_findings("ns", CONTESTED)
+    assert [(f.effect, f.scope, f.object) for f in findings] == [
+        (Effect.AMBIGUOUS, Scope.NAMESPACE, "Namespace ns")
+    ] * 2
+    assert "Container defaultRequest cpu" in findings[0].detail
+
+
+@pytest.mark.parametrize(
+    ("pod_spec", "want"),
+    [
+        pytest.param({"containers": [{"resources": {"requests": {"cpu": "1"}}}]}, 0, id="says it all itself"),
+        pytest.param({"containers": [{"resources": {"limits": {"cpu": "1"}}}]}, 1, id="leaves its request open"),
+        pytest.param({"initContainers": [{}], "resources": {}}, 2, id="leaves everything open"),
+    ],
+)
+def test_contested_default_matters_only_to_a_workload_that_needs_it(pod_spec: Raw, want: int) -> None:
+    assert len(limit_range_findings("ns", CONTESTED, workload(pod_spec))) == want
 
 
 def test_cold_start_is_a_label() -> None:
