@@ -192,6 +192,7 @@ def test_configured_rules(resources: Raw, want: dict[str, int]) -> None:
         ({"input": "cpu", "strategy": "Keep"}, 'transformations[0].strategy: "Keep" is not allowed: Retain, Replace'),
         ({"outputs": {}}, "transformations[0].input: must name a resource"),
         ({"input": "cpu", "outputs": {"x": "y"}}, "transformations[0].outputs[x]: 'y' is not a quantity"),
+        ({"input": "cpu", "outputs": "x"}, "transformations[0].outputs: 'x' is not allowed: must be a map"),
     ],
 )
 def test_malformed_transformation_is_named(transformation: Raw, error: str) -> None:
@@ -236,6 +237,12 @@ def test_count_that_is_no_number_of_pods_is_refused(count: object) -> None:
     raw["spec"]["podSets"][0]["count"] = count
     with pytest.raises(FieldError, match=r"spec.podSets\[0\].count: .* must be a whole number from 0"):
         workload_request(raw, RequestContext())
+
+
+def test_absent_count_is_one_and_absent_configuration_has_no_rules() -> None:
+    raw = workload({"containers": [container({"cpu": "1"})]})
+    del raw["spec"]["podSets"][0]["count"]
+    assert usage(raw, RequestContext(rules=ResourceRules.from_raw(None))) == {"cpu": 1000}
 
 
 def test_unparseable_quantity_is_named() -> None:

@@ -95,6 +95,27 @@ def test_requeued(reason: str, is_pod_owned: bool, want: str) -> None:
     assert condition == Condition("Requeued", want, reason, "out", 9, 4)
 
 
+POD = {"apiVersion": "v1", "kind": "Pod", "name": "p"}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "want"),
+    [
+        pytest.param({"ownerReferences": [POD]}, True, id="146: one pod"),
+        pytest.param({"ownerReferences": [POD, POD]}, False, id="two pods"),
+        pytest.param({"ownerReferences": [{"apiVersion": "batch/v1", "kind": "Job"}]}, False, id="a job"),
+        pytest.param(
+            {"ownerReferences": [POD], "annotations": {"kueue.x-k8s.io/is-group-workload": "true"}},
+            False,
+            id="a pod group of one",
+        ),
+        pytest.param({}, False, id="nobody"),
+    ],
+)
+def test_workload_of_a_single_pod(metadata: dict[str, object], want: bool) -> None:
+    assert status.is_owned_by_single_pod({"metadata": metadata}) is want
+
+
 def test_events_of_admission() -> None:
     assert status.reservation_event("cq", 61.6) == Event(
         EventType.NORMAL, "QuotaReserved", "Quota reserved in ClusterQueue cq, wait time since queued was 62s"

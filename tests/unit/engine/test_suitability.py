@@ -83,6 +83,12 @@ TAINT = {"key": "k", "value": "v", "effect": "NoSchedule"}
             id="numbers with leading zeros compare to nothing",
         ),
         pytest.param(
+            {"nodeTaints": [{**TAINT, "value": "5"}]},
+            {"tolerations": [{"key": "k", "operator": "Lt", "value": "9223372036854775808"}]},
+            "untolerated taint {k 5 NoSchedule <nil>} in flavor f",
+            id="numbers beyond 64 bits compare to nothing",
+        ),
+        pytest.param(
             {"nodeTaints": [TAINT, {**TAINT, "key": "other"}]},
             {"tolerations": [{"key": "k", "operator": "Exists"}]},
             "untolerated taint {other v NoSchedule <nil>} in flavor f",

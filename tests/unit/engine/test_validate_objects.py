@@ -141,6 +141,24 @@ def test_usable_object_has_no_errors(raw: Raw) -> None:
             id="a resource in two groups",
         ),
         pytest.param(
+            changed(
+                cluster_queue(),
+                lambda raw: raw["spec"]["resourceGroups"].append({"flavors": [{"name": "f"}]}),
+            ),
+            'ClusterQueue "a": spec.resourceGroups[1].flavors[0].name: "f" is listed already',
+            id="a flavor in two groups",
+        ),
+        pytest.param(
+            changed(cluster_queue(), lambda raw: quota_of(raw).pop("nominalQuota")),
+            'ClusterQueue "a": spec.resourceGroups[0].flavors[0].resources[0].nominalQuota: must be set',
+            id="no quota",
+        ),
+        pytest.param(
+            changed(workload(), lambda raw: raw["spec"]["podSets"].append({"name": "main"})),
+            'Workload "ns/w": spec.podSets[1].name: "main" is used already',
+            id="two pod sets of one name",
+        ),
+        pytest.param(
             workload(count=-1),
             'Workload "ns/w": spec.podSets[0].count: -1 is not allowed: must be a whole number from 0 to 2147483647',
             id="negative count",
