@@ -42,10 +42,14 @@ def load_object(raw: object) -> Raw:
     """Return a raw object as the engine reads it, v1beta2 and with defaults; raise the first error of one it cannot."""
     if not isinstance(raw, Mapping):
         raise InvalidObjectError("object", "", FieldError("manifest", f"{raw!r} is not allowed: must be a map"))
-    _raise_first(raw, shape_errors(raw))
-    normal = normalize(raw)
-    _raise_first(normal, _value_errors(normal))
-    return normal
+    check_object(raw)
+    return normalize(raw)
+
+
+def check_object(raw: Raw) -> None:
+    """Raise the first error of a raw object."""
+    for error in find_errors(raw):
+        raise error
 
 
 def find_errors(raw: Raw) -> list[InvalidObjectError]:
@@ -58,11 +62,6 @@ def find_errors(raw: Raw) -> list[InvalidObjectError]:
     except InvalidObjectError as unknown_version:
         return [unknown_version]
     return [_named(raw, error) for error in errors]
-
-
-def _raise_first(raw: Raw, errors: Iterator[FieldError]) -> None:
-    for error in errors:
-        raise _named(raw, error)
 
 
 def _named(raw: Raw, error: FieldError) -> InvalidObjectError:
