@@ -9,7 +9,7 @@ from functools import cache
 from localcluster.kinds import Kind, Obj
 from localcluster.metadata import validate_metadata
 from localcluster.object_meta import METADATA, finalizer_warnings
-from localcluster.schema import FieldError, Schema, apply_defaults, prune, validate
+from localcluster.schema import Cause, FieldError, Schema, apply_defaults, prune, validate
 from localcluster.status import ApiError, bad_request, invalid, quoted
 from localcluster.structural import errors
 from localcluster.traits import is_builtin
@@ -50,7 +50,12 @@ def prune_unknown(
     why = f"strict decoding error: {', '.join(complaints)}"
     if patch is not None:
         raise invalid("", "", "", [errors.invalid("patch", patch, why)])
-    raise bad_request(f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {why}')
+    raise undecodable(kind, why)
+
+
+def undecodable(kind: Kind, why: str) -> ApiError:
+    """Return the refusal of a body that is not of the kind it claims to be."""
+    return bad_request(f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {why}')
 
 
 def _prune(schema: Schema, obj: Obj) -> list[str]:
@@ -89,6 +94,10 @@ def check(kind: Kind, new: Obj, old: Obj | None, subresource: str = "") -> None:
     if not found and subresource in ("", "status"):
         rule = kind.validate_status if subresource else kind.validate
         found.extend(rule(new, old))
+    mistyped = next((error for error in found if error.cause is Cause.TYPE_INVALID), None)
+    if mistyped is not None and is_builtin(kind):
+        # A built-in kind does not get as far as validation: it cannot even be decoded.
+        raise undecodable(kind, f"{mistyped.field}: {mistyped.message}")
     if found:
         raise invalid(kind.kind, kind.group, new["metadata"].get("name", ""), found)
     if kind.webhook is not None and (not subresource or kind.webhook.sees_status):

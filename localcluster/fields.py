@@ -140,16 +140,29 @@ def _requirements() -> Schema:
     )
 
 
+def _kept(*names: str) -> dict[str, Schema]:
+    """List fields that nothing here reads: known, so that they are not dropped, and kept as they came."""
+    return {name: anything() for name in names}
+
+
 def _container() -> Schema:
     return obj(
-        {"name": string(), "image": string(), "restartPolicy": string(), "resources": _requirements()},
+        {
+            "name": string(),
+            "image": string(),
+            "restartPolicy": string(),
+            "resources": _requirements(),
+            **_kept("args", "command", "env", "envFrom", "imagePullPolicy", "lifecycle", "livenessProbe", "ports"),
+            **_kept("readinessProbe", "resizePolicy", "restartPolicyRules", "securityContext", "startupProbe"),
+            **_kept("stdin", "stdinOnce", "terminationMessagePath", "terminationMessagePolicy", "tty"),
+            **_kept("volumeDevices", "volumeMounts", "workingDir"),
+        },
         required=("name",),
-        open_ended=True,
     )
 
 
 def pod_spec() -> Schema:
-    """Describe what schedulers and quota read of a pod; everything else is kept as it came."""
+    """Describe what schedulers and quota read of a pod; the other fields it has are kept as they came."""
     return obj(
         {
             "containers": list_of(_container(), keys=("name",)),
@@ -168,9 +181,13 @@ def pod_spec() -> Schema:
             "schedulingGroup": obj({"podGroupName": string()}),
             "terminationGracePeriodSeconds": int64(),
             "tolerations": list_of(toleration()),
+            **_kept("activeDeadlineSeconds", "affinity", "automountServiceAccountToken", "dnsConfig", "dnsPolicy"),
+            **_kept("enableServiceLinks", "ephemeralContainers", "hostAliases", "hostIPC", "hostNetwork", "hostPID"),
+            **_kept("hostUsers", "hostname", "hostnameOverride", "imagePullSecrets", "os", "readinessGates"),
+            **_kept("resourceClaims", "securityContext", "serviceAccount", "serviceAccountName", "setHostnameAsFQDN"),
+            **_kept("shareProcessNamespace", "subdomain", "topologySpreadConstraints", "volumes"),
         },
         required=("containers",),
-        open_ended=True,
     )
 
 

@@ -2,17 +2,21 @@
 
 import base64
 import binascii
+import re
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from localcluster.columns import age_column, computed_column, field_column, read, text_field
 from localcluster.fields import resource, resource_list
 from localcluster.kinds import Kind, Obj
 from localcluster.names import NameFormat
-from localcluster.schema import FieldError
+from localcluster.schema import Cause, FieldError
 from localcluster.structural import errors
 from localcluster.structural.builder import anything, boolean, list_of, map_of, obj, preserved, string
 
-_NAME_LABEL = "kubernetes.io/metadata.name"
+_NAME_LABEL: Final = "kubernetes.io/metadata.name"
+_KEY: Final = re.compile(r"[-._a-zA-Z0-9]+")
+_KEY_LIMIT: Final = 253
 
 
 def namespace_kind() -> Kind:
@@ -56,7 +60,7 @@ def secret_kind() -> Kind:
                 "immutable": boolean(),
             }
         ),
-        columns=(field_column("Type", "type"), computed_column("Data", _count_secret_data), age_column()),
+        columns=(field_column("Type", "type"), computed_column("Data", _count_secret_data, of="integer"), age_column()),
         selectable_fields={"type": text_field("type")},
         set_defaults=_encode_string_data,
         validate=_check_secret,
@@ -74,8 +78,8 @@ def config_map_kind() -> Kind:
         namespaced=True,
         short_names=("cm",),
         schema=resource({"data": map_of(string()), "binaryData": map_of(string()), "immutable": boolean()}),
-        columns=(computed_column("Data", _count_config_data), age_column()),
-        validate=_check_immutable_data,
+        columns=(computed_column("Data", _count_config_data, of="integer"), age_column()),
+        validate=_check_config_map,
     )
 
 
@@ -178,19 +182,34 @@ def _encode_string_data(secret: Obj) -> None:
 
 
 def _check_secret(new: Obj, old: Obj | None) -> Sequence[FieldError]:
-    found = [*_check_base64(new.get("data") or {}), *_check_immutable_data(new, old)]
+    found = [*_check_base64(new, "data"), *_check_keys(new, "data"), *_check_immutable_data(new, old)]
     if old is not None and new.get("type") != old.get("type"):
         found.append(errors.invalid("type", new.get("type"), errors.FIELD_IS_IMMUTABLE))
     return found
 
 
-def _check_base64(encoded: Obj) -> Iterator[FieldError]:
+def _check_config_map(new: Obj, old: Obj | None) -> Sequence[FieldError]:
+    keys = (*_check_keys(new, "data"), *_check_keys(new, "binaryData"))
+    return [*_check_base64(new, "binaryData"), *keys, *_check_immutable_data(new, old)]
+
+
+def _check_base64(obj: Obj, field: str) -> Iterator[FieldError]:
     """Name the key alone: the value is a secret even when it is malformed."""
-    for key, value in encoded.items():
+    for key, value in (obj.get(field) or {}).items():
         try:
             base64.b64decode(value, validate=True)
         except binascii.Error:
-            yield errors.violated(f"data[{key}]", "must be base64")
+            yield FieldError(Cause.TYPE_INVALID, f"{field}[{key}]", "illegal base64 data")
+
+
+def _check_keys(obj: Obj, field: str) -> Iterator[FieldError]:
+    """A key becomes a file name when it is mounted."""
+    for key in obj.get(field) or {}:
+        if len(key) > _KEY_LIMIT:
+            yield errors.too_long(f"{field}[{key}]", _KEY_LIMIT)
+        elif not _KEY.fullmatch(key) or key == "." or key.startswith(".."):
+            allowed = "alphanumeric characters, '-', '_' or '.', not only dots, not beginning with '..'"
+            yield errors.invalid(f"{field}[{key}]", key, f"a valid config key must consist of {allowed}")
 
 
 def _check_immutable_data(new: Obj, old: Obj | None) -> Sequence[FieldError]:
@@ -203,12 +222,12 @@ def _check_immutable_data(new: Obj, old: Obj | None) -> Sequence[FieldError]:
     ]
 
 
-def _count_secret_data(secret: Obj) -> str:
-    return str(len(secret.get("data") or {}))
+def _count_secret_data(secret: Obj) -> int:
+    return len(secret.get("data") or {})
 
 
-def _count_config_data(config_map: Obj) -> str:
-    return str(len(config_map.get("data") or {}) + len(config_map.get("binaryData") or {}))
+def _count_config_data(config_map: Obj) -> int:
+    return len(config_map.get("data") or {}) + len(config_map.get("binaryData") or {})
 
 
 def _role_of_binding(binding: Obj) -> str:

@@ -100,6 +100,7 @@ def _set_container_defaults(container: Obj) -> None:
 def _set_pod_defaults(pod: Obj) -> None:
     if isinstance(pod.get("spec"), dict):
         set_pod_spec_defaults(pod["spec"])
+        pod["spec"].setdefault("enableServiceLinks", True)
 
 
 def _start_pending(pod: Obj) -> None:

@@ -2,7 +2,7 @@
 
 import typer
 
-from manager.cli import config
+from manager.cli import config, predict
 from manager.cli.local import local
 
 app = typer.Typer(
@@ -13,6 +13,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(predict.predict)
 app.command()(local)
 app.add_typer(config.app)
 
