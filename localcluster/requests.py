@@ -8,12 +8,13 @@ import yaml
 
 from localcluster.kinds import Kind, Obj
 from localcluster.options import Query
-from localcluster.representation import JSON, YAML
+from localcluster.protobuf.body import decode_protobuf
+from localcluster.representation import JSON, PROTOBUF, YAML
 from localcluster.status import ApiError, bad_request, invalid, unsupported_media_type
 from localcluster.structural import errors
 from localcluster.traits import is_builtin
 
-_DECODABLE = (JSON, YAML, "application/vnd.kubernetes.protobuf")
+DECODABLE = (JSON, YAML, PROTOBUF)
 _SHOWN_BODY = 30
 
 
@@ -73,8 +74,10 @@ def _json_complaint(body: bytes, error: orjson.JSONDecodeError) -> str:
 def decode_object(kind: Kind, request: Request) -> Obj:
     """Return the object in a body after checking that it claims to be of the kind."""
     media_type = request.media_type or JSON
-    if media_type not in (JSON, YAML):
-        raise unsupported_media_type(_DECODABLE)
+    if media_type not in DECODABLE:
+        raise unsupported_media_type(DECODABLE)
+    if media_type == PROTOBUF:
+        return _decode_protobuf_object(kind, request.body)
     try:
         obj = decode(request.body, media_type)
     except ValueError as error:
@@ -84,6 +87,14 @@ def decode_object(kind: Kind, request: Request) -> Obj:
         why = "couldn't get version/kind; json parse error: json: cannot unmarshal the body into a Go struct"
         raise _unrecognized(kind, why, request.body)
     check_head(kind, obj, request.body)
+    return obj
+
+
+def _decode_protobuf_object(kind: Kind, body: bytes) -> Obj:
+    if not is_builtin(kind):
+        raise unsupported_media_type((JSON, YAML))
+    obj = decode_protobuf(body, kind.api_version, kind.kind)
+    check_head(kind, obj, body)
     return obj
 
 
