@@ -13,6 +13,8 @@ from localcluster.protobuf.wire import Occurrence, ProtobufError, WireType, read
 _LAST_WINS = ("string", "bytes")
 """Of these a later occurrence replaces an earlier one; those of a message are parts of one message."""
 
+_SHOWN_UNSENT = (Shown.ALWAYS, Shown.EMBEDDED)
+
 
 class MessageDecoder:
     """Decodes messages of a table."""
@@ -24,14 +26,17 @@ class MessageDecoder:
         """Return the message of this name as JSON would show it: an object, or a list if it stands for one."""
         message = self._messages.by_name[name]
         received = read_fields(payload)
+        if message.is_list:
+            return self._list(message.fields[0].type, received.get(message.fields[0].number, ()))
         obj: dict[str, Any] = {}
         for field in message.fields:
+            occurrences = received.get(field.number, ())
+            if not occurrences and field.shown not in _SHOWN_UNSENT:
+                continue
             try:
-                value = self._shown(field, received.get(field.number, ()))
+                value = self._shown(field, occurrences)
             except ProtobufError as error:
-                raise error.within(field.name) if field.name else error from None
-            if message.is_list:
-                return value or []
+                raise error.within(field.name) from None
             if field.shown is Shown.EMBEDDED:
                 obj.update(value)
             elif value is not None:
@@ -43,13 +48,11 @@ class MessageDecoder:
             case Shown.LIST:
                 return self._list(field.type, occurrences) or None
             case Shown.MAP:
-                return dict(self._entry(field.type, occurrence) for occurrence in occurrences) or None
-            case Shown.ALWAYS | Shown.EMBEDDED:
-                return self._value(field.type, occurrences)
+                return dict(self._entry(field.type, occurrence) for occurrence in occurrences)
             case Shown.UNLESS_ZERO:
                 return self._value(field.type, occurrences) or None
-            case Shown.IF_SENT:
-                return self._value(field.type, occurrences) if occurrences else None
+            case Shown.ALWAYS | Shown.EMBEDDED | Shown.IF_SENT:
+                return self._value(field.type, occurrences)
 
     def _list(self, type_: str, occurrences: Sequence[Occurrence]) -> list[Any]:
         scalar = SCALARS.get(type_)

@@ -4,12 +4,14 @@ Knows no Kubernetes. A payload is split into its fields once and never looked at
 length that the payload does not have.
 """
 
-from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 _VARINT_BYTES = 10
 _GROUP_DEPTH = 100
 _MASK = (1 << 64) - 1
+_CONTINUED = 0x80
+"""The bit of a varint's byte that tells that another one follows."""
 
 
 class ProtobufError(ValueError):
@@ -21,8 +23,8 @@ class ProtobufError(ValueError):
         self.path = path
 
     def within(self, field: str) -> "ProtobufError":
-        """Return the error as the message around it sees it."""
-        return ProtobufError(self.why, f"{field}.{self.path}" if self.path else field)
+        """Return the error as the message around it sees it; an embedded message has no name."""
+        return ProtobufError(self.why, ".".join(part for part in (field, self.path) if part))
 
 
 class WireType(IntEnum):
@@ -36,8 +38,10 @@ class WireType(IntEnum):
     FIXED32 = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Occurrence:
+_WIRE_TYPES = dict(enumerate(WireType))
+
+
+class Occurrence(NamedTuple):
     """One appearance of a field: a number if it is a varint, else a payload, which of a group is empty."""
 
     wire: WireType
@@ -88,12 +92,12 @@ def read_varints(payload: bytes) -> list[int]:
 
 def _read_tag(payload: bytes, at: int) -> tuple[int, WireType, int]:
     tag, at = _read_varint(payload, at)
-    number, wire = tag >> 3, tag & 7
+    number, wire = tag >> 3, _WIRE_TYPES.get(tag & 7)
     if not 0 < number < 1 << 29:
         raise ProtobufError(f"illegal field number {number}")
-    if wire not in tuple(WireType):
-        raise ProtobufError(f"illegal wire type {wire} of field {number}")
-    return number, WireType(wire), at
+    if wire is None:
+        raise ProtobufError(f"illegal wire type {tag & 7} of field {number}")
+    return number, wire, at
 
 
 def _read_occurrence(payload: bytes, wire: WireType, at: int) -> tuple[Occurrence, int]:
@@ -127,12 +131,14 @@ def _skip_group(payload: bytes, at: int) -> int:
 
 
 def _read_varint(payload: bytes, at: int) -> tuple[int, int]:
+    if at < len(payload) and payload[at] < _CONTINUED:
+        return payload[at], at + 1
     value = 0
     for index in range(_VARINT_BYTES):
         if at + index >= len(payload):
             raise ProtobufError("unexpected EOF")
         byte = payload[at + index]
         value |= (byte & 0x7F) << (7 * index)
-        if byte < 0x80:
+        if byte < _CONTINUED:
             return value & _MASK, at + index + 1
     raise ProtobufError("a number is longer than 64 bits")
