@@ -12,6 +12,7 @@ from localcluster.object_meta import METADATA, finalizer_warnings
 from localcluster.schema import FieldError, Schema, apply_defaults, prune, validate
 from localcluster.status import ApiError, bad_request, invalid, quoted
 from localcluster.structural import errors
+from localcluster.traits import is_builtin
 
 
 class FieldValidation(StrEnum):
@@ -40,11 +41,7 @@ def prune_unknown(
 
     The strict refusal of a patch is worded differently from that of an object, so `patch` is its text.
     """
-    dropped = prune(_schema_for(kind, subresource), obj)
-    meta = obj["metadata"]
-    for field in [field for field in meta if field not in METADATA.properties]:
-        del meta[field]
-        dropped.append(f"metadata.{field}")
+    dropped = _prune(_schema_for(kind, subresource), obj)
     if not dropped or policy is FieldValidation.IGNORE:
         return []
     complaints = [f"unknown field {quoted(path)}" for path in dropped]
@@ -56,6 +53,25 @@ def prune_unknown(
     raise bad_request(f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {why}')
 
 
+def _prune(schema: Schema, obj: Obj) -> list[str]:
+    dropped = prune(schema, obj)
+    meta = obj["metadata"]
+    for field in [field for field in meta if field not in METADATA.properties]:
+        del meta[field]
+        dropped.append(f"metadata.{field}")
+    return dropped
+
+
+def refuse_undeclared(kind: Kind, configuration: Obj) -> None:
+    """Refuse an applied configuration with fields that nobody could own, as the real server does: as its own fault."""
+    dropped = _prune(kind.schema, configuration)
+    if dropped:
+        meta = configuration["metadata"]
+        subject = f"{meta.get('namespace', '')}/{meta.get('name', '')}; {kind.api_version}, Kind={kind.kind}"
+        complaints = "\n".join(f".{path}: field not declared in schema" for path in dropped)
+        raise ApiError(500, "", f"failed to create typed patch object ({subject}): {complaints}")
+
+
 def fill_defaults(kind: Kind, obj: Obj, subresource: str = "") -> None:
     """Fill in what the client left out, first by the schema, then, in the main resource, by the kind's own habit."""
     apply_defaults(_schema_for(kind, subresource), obj)
@@ -65,7 +81,10 @@ def fill_defaults(kind: Kind, obj: Obj, subresource: str = "") -> None:
 
 def check(kind: Kind, new: Obj, old: Obj | None, subresource: str = "") -> None:
     """Refuse an object that breaks its schema, its kind's rules or its webhook."""
-    found: list[FieldError] = validate_metadata(kind, new, old)
+    found: list[FieldError] = []
+    if subresource != "status" or is_builtin(kind):
+        # A custom resource's metadata cannot be written through /status, so it is as it was stored.
+        found.extend(validate_metadata(kind, new, old))
     found.extend(validate(_schema_for(kind, subresource), new, old))
     if not found and subresource in ("", "status"):
         rule = kind.validate_status if subresource else kind.validate

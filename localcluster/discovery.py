@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from localcluster.kinds import Kind, Obj
+from localcluster.namespaces import is_namespace
 from localcluster.pods import is_pod
 from localcluster.reviews import REVIEWS
 
@@ -53,6 +54,8 @@ class Discovery:
         """Return the document at a path and its media type, None if there is none."""
         parts = path.strip("/").split("/")
         match parts:
+            case [""]:
+                return {"paths": self._paths()}, "application/json"
             case ["version"]:
                 return VERSION, "application/json"
             case ["api" | "apis"] if "as=APIGroupDiscoveryList" in accept:
@@ -69,6 +72,12 @@ class Discovery:
             case ["apis", group, version]:
                 return self._resource_list(group, version)
         return None
+
+    def _paths(self) -> list[str]:
+        groups = [f"/apis/{group}" for group in self._groups()]
+        versions = [f"/apis/{group}/{version}" if group else f"/api/{version}" for group, version in self._versions]
+        others = ["/api", "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz", "/version"]
+        return sorted([*groups, *versions, *others])
 
     def _groups(self) -> list[str]:
         return list(dict.fromkeys(group for group, _ in self._versions if group))
@@ -130,7 +139,7 @@ def _resource(kind: Kind) -> _Resource:
         kind.singular,
         kind.kind,
         kind.namespaced,
-        _VERBS,
+        [verb for verb in _VERBS if verb != "deletecollection"] if is_namespace(kind) else _VERBS,
         kind.short_names,
         kind.categories,
         tuple(subresources),

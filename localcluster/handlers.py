@@ -56,8 +56,9 @@ class Handlers:
         options = write_options(request.query, request.user_agent, "create")
         if target.subresource == "binding":
             return self._bind(target, request)
-        obj = decode_object(kind, request)
-        return _written(view, kind, self._store.create(kind, obj, target.namespace or "", options))
+        decoded = decode_object(kind, request, options.field_validation)
+        written = self._store.create(kind, decoded.obj, target.namespace or "", options)
+        return _written(view, kind, written, decoded.warnings)
 
     def _bind(self, target: Target, request: Request) -> Reply:
         options = write_options(request.query, request.user_agent, "create")
@@ -70,11 +71,11 @@ class Handlers:
         """Replace an object."""
         kind = target.collection.kind
         options = write_options(request.query, request.user_agent, "update")
-        obj = decode_object(kind, request)
+        decoded = decode_object(kind, request, options.field_validation)
         written = self._store.update(
-            kind, obj, target.name, target.namespace or "", subresource=target.subresource, options=options
+            kind, decoded.obj, target.name, target.namespace or "", subresource=target.subresource, options=options
         )
-        return _written(view, kind, written)
+        return _written(view, kind, written, decoded.warnings)
 
     def patch(self, target: Target, request: Request, view: View) -> Reply:
         """Change an object by one of the four kinds of patches."""
@@ -194,9 +195,9 @@ def _success(kind: Kind, deletion: Deletion) -> Obj:
     return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
 
 
-def _written(view: View, kind: Kind, written: Written) -> Reply:
+def _written(view: View, kind: Kind, written: Written, warnings: tuple[str, ...] = ()) -> Reply:
     status = 201 if written.created else 200
-    return _reply(view, view.encode_object(kind, written.version), status, written.warnings)
+    return _reply(view, view.encode_object(kind, written.version), status, (*warnings, *written.warnings))
 
 
 def _reply(view: View, body: bytes, status: int = 200, warnings: tuple[str, ...] = ()) -> Reply:

@@ -20,7 +20,7 @@ from localcluster.tables import IncludeObject, partial_metadata, table
 JSON = "application/json"
 YAML = "application/yaml"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
-"""Understood in bodies; never chosen for answers, since whoever accepts it accepts JSON too."""
+"""Understood in bodies, never chosen for answers: every known client accepts JSON as well."""
 OFFERED = (JSON, YAML, PROTOBUF)
 _JSON_RANGES = ("*/*", "application/*", JSON)
 

@@ -1,16 +1,18 @@
 """One request and its answer, free of any HTTP library, and the decoding of bodies."""
 
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
 import yaml
 
+from localcluster.admission import FieldValidation
 from localcluster.kinds import Kind, Obj
 from localcluster.options import Query
 from localcluster.protobuf.body import decode_protobuf
 from localcluster.representation import JSON, PROTOBUF, YAML
-from localcluster.status import ApiError, bad_request, invalid, unsupported_media_type
+from localcluster.status import ApiError, bad_request, invalid, quoted, unsupported_media_type
 from localcluster.structural import errors
 from localcluster.traits import is_builtin
 
@@ -71,13 +73,21 @@ def _json_complaint(body: bytes, error: orjson.JSONDecodeError) -> str:
     return f"{error.msg} at line {error.lineno} column {error.colno}"
 
 
-def decode_object(kind: Kind, request: Request) -> Obj:
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """An object from a body, and what the client should know about how it was read."""
+
+    obj: Obj
+    warnings: tuple[str, ...] = ()
+
+
+def decode_object(kind: Kind, request: Request, policy: FieldValidation) -> Decoded:
     """Return the object in a body after checking that it claims to be of the kind."""
     media_type = request.media_type or JSON
     if media_type not in DECODABLE:
         raise unsupported_media_type(DECODABLE)
     if media_type == PROTOBUF:
-        return _decode_protobuf_object(kind, request.body)
+        return Decoded(_decode_protobuf_object(kind, request.body))
     try:
         obj = decode(request.body, media_type)
     except ValueError as error:
@@ -87,7 +97,43 @@ def decode_object(kind: Kind, request: Request) -> Obj:
         why = "couldn't get version/kind; json parse error: json: cannot unmarshal the body into a Go struct"
         raise _unrecognized(kind, why, request.body)
     check_head(kind, obj, request.body)
-    return obj
+    if media_type != JSON or policy is FieldValidation.IGNORE:
+        return Decoded(obj)
+    complaints = tuple(f"duplicate field {quoted(path)}" for path in duplicate_fields(request.body, obj))
+    if complaints and policy is FieldValidation.STRICT:
+        why = f"strict decoding error: {', '.join(complaints)}"
+        raise bad_request(f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {why}')
+    return Decoded(obj, complaints)
+
+
+def duplicate_fields(body: bytes, obj: Obj) -> list[str]:
+    """Return the paths of fields that a JSON body gives more than once; all but the last were lost in decoding.
+
+    A compact body is as long as what it decodes to, and most clients send compact bodies: only others are read again.
+    """
+    if len(orjson.dumps(obj)) == len(body):
+        return []
+    found: list[str] = []
+    _walk_pairs(json.loads(body, object_pairs_hook=_Pairs), "", found)
+    return found
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """The members of a JSON object in the order given, duplicates included."""
+
+
+def _walk_pairs(node: Any, path: str, found: list[str]) -> None:
+    if isinstance(node, _Pairs):
+        seen: set[str] = set()
+        for key, value in node:
+            below = f"{path}.{key}" if path else key
+            if key in seen:
+                found.append(below)
+            seen.add(key)
+            _walk_pairs(value, below, found)
+    elif isinstance(node, list):
+        for index, value in enumerate(node):
+            _walk_pairs(value, f"{path}[{index}]", found)
 
 
 def _decode_protobuf_object(kind: Kind, body: bytes) -> Obj:

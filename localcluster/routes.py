@@ -108,7 +108,9 @@ def verb_of(method: str, target: Target, query: Query) -> str:
             verb = None
     else:
         verb = _VERBS_OF_ALL.get(method)
-        if verb == "create" and target.namespace is None:
+        if verb in ("create", "deletecollection") and target.namespace is None:
+            verb = None
+        if verb == "deletecollection" and is_namespace(target.collection.kind):
             verb = None
     if verb is None:
         raise method_not_allowed()

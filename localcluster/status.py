@@ -91,9 +91,11 @@ def no_such_path() -> ApiError:
     return ApiError(404, "NotFound", "the server could not find the requested resource", details={})
 
 
-def already_exists(kind: Kind, name: str) -> ApiError:
-    """Refuse: the name is taken."""
-    message = f"{qualified(kind.plural, kind.group)} {quoted(name)} already exists"
+def already_exists(kind: Kind, name: str, *, is_terminating: bool = False) -> ApiError:
+    """Refuse: the name is taken, perhaps by an object that is being deleted."""
+    message = (
+        "object is being deleted: " if is_terminating else ""
+    ) + f"{qualified(kind.plural, kind.group)} {quoted(name)} already exists"
     return ApiError(409, "AlreadyExists", message, details=resource_details(kind, name))
 
 

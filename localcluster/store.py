@@ -26,7 +26,7 @@ from localcluster.object_meta import (
 )
 from localcluster.ownership import Manager, after_update
 from localcluster.selectors import EVERYTHING, Selector
-from localcluster.status import already_exists, bad_request, forbidden, invalid, not_found
+from localcluster.status import ApiError, already_exists, bad_request, forbidden, invalid, not_found, qualified
 from localcluster.structural import errors
 from localcluster.traits import has_generation, is_builtin, is_created_by_put, needs_version_on_put
 from localcluster.write_rules import (
@@ -85,9 +85,11 @@ class Store:
         return self.ledger.collections[collection_id(kind)]
 
     def kind(self, plural: str, group: str = "") -> Kind:
-        """Return a served kind by its resource name, in its preferred version."""
-        kinds = (collection.kind for collection in self.ledger.collections.values())
-        return next(kind for kind in kinds if (kind.plural, kind.group) == (plural, group))
+        """Return a served kind by its resource name, in its preferred version, or raise KeyError."""
+        for collection in self.ledger.collections.values():
+            if (collection.kind.plural, collection.kind.group) == (plural, group):
+                return collection.kind
+        raise KeyError(qualified(plural, group))
 
     def get(self, kind: Kind, name: str, namespace: str = "") -> Obj:
         """Return an object, or raise the 404."""
@@ -114,6 +116,8 @@ class Store:
     def create(self, kind: Kind, obj: Obj, namespace: str = "", options: WriteOptions = _DEFAULT) -> Written:
         """Create an object, giving it a name if it only has a prefix."""
         meta = metadata_of(kind, obj)
+        if meta.get("resourceVersion"):
+            raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
         wipe_system_fields(meta)
         settle_namespace(kind, meta, namespace)
         meta.pop("managedFields", None)
@@ -144,8 +148,8 @@ class Store:
         admission.check(kind, new, None)
         collection = self.collection(kind)
         key = (meta.get("namespace", ""), meta["name"])
-        if collection.get(key) is not None:
-            raise already_exists(kind, key[1])
+        if (present := collection.get(key)) is not None:
+            raise already_exists(kind, key[1], is_terminating="deletionTimestamp" in present.obj["metadata"])
         warnings = (*unknown, *admission.warnings_about(new, None))
         return Written(self._put(collection, key, new, options), created=True, warnings=warnings)
 
@@ -160,7 +164,8 @@ class Store:
             namespaces.label_namespace(new)
         admission.fill_defaults(kind, new)
         drop_empty_metadata(meta)
-        meta["managedFields"] = managed_fields(new)
+        if owners := managed_fields(new):
+            meta["managedFields"] = owners
         if namespaces.is_namespace(kind):
             namespaces.open_namespace(new)
         if meta.get("name"):
@@ -253,14 +258,14 @@ class Store:
         meta["name"] = name
         if "managedFields" in meta:
             raise bad_request("metadata.managedFields must be nil")
-        unknown = admission.prune_unknown(kind, configuration, options.field_validation)
+        admission.refuse_undeclared(kind, configuration)
         manager = Manager(options.manager, "Apply", kind.api_version, subresource)
         hidden = hidden_from_apply(kind, subresource)
         old = self.collection(kind).get((namespace, name))
         if old is None:
             if subresource or meta.get("uid"):
                 raise not_found(kind, name)
-            return self._create_applied(kind, configuration, manager, hidden, options, unknown)
+            return self._create_applied(kind, configuration, manager, hidden, options)
         applied = apply_configuration(
             kind, old.obj, configuration, manager, force=options.force, time=self._time(), hidden=hidden
         )
@@ -269,7 +274,7 @@ class Store:
             obj["metadata"]["resourceVersion"] = meta["resourceVersion"]
         if meta.get("uid"):
             obj["metadata"]["uid"] = meta["uid"]
-        return self._replace(kind, old, obj, subresource, options, unknown, managed_fields=applied.managed_fields)
+        return self._replace(kind, old, obj, subresource, options, [], managed_fields=applied.managed_fields)
 
     def _create_applied(
         self,
@@ -278,14 +283,13 @@ class Store:
         manager: Manager,
         hidden: tuple[str, ...],
         options: WriteOptions,
-        unknown: Warnings,
     ) -> Written:
         meta = configuration["metadata"]
         wipe_system_fields(meta)
         bare = {"metadata": {key: meta[key] for key in ("name", "namespace") if key in meta}}
         applied = apply_configuration(kind, bare, configuration, manager, force=True, time=self._time(), hidden=hidden)
         obj: Obj = orjson.loads(orjson.dumps(applied.obj))
-        return self._insert(kind, obj, options, unknown, lambda _: applied.managed_fields)
+        return self._insert(kind, obj, options, [], lambda _: applied.managed_fields)
 
     def _replace(
         self,
@@ -312,7 +316,10 @@ class Store:
             manager = Manager(options.manager, "Update", kind.api_version, subresource)
             managed_fields = after_update(kind, old.obj, new, manager, self._time())
         warnings = (*unknown, *admission.warnings_about(new, old.obj))
-        meta["managedFields"] = managed_fields
+        if managed_fields:
+            meta["managedFields"] = managed_fields
+        else:
+            meta.pop("managedFields", None)
         meta["resourceVersion"] = old.obj["metadata"]["resourceVersion"]
         if is_unchanged(new, old.obj):
             return Written(old, warnings=warnings)
@@ -361,6 +368,8 @@ class Store:
             if options.dry_run:
                 return Deletion(old, is_gone=True)
             last = {**old.obj, "metadata": {**old.obj["metadata"]}}
+            if pods.is_pod(kind):
+                last["metadata"] |= {"deletionTimestamp": self._time(), "deletionGracePeriodSeconds": 0}
             return Deletion(self.ledger.remove(self.collection(kind), old.key, last), is_gone=True)
         if marked is old.obj or options.dry_run:
             return Deletion(old if marked is old.obj else unstored(old, marked), is_gone=False)

@@ -72,7 +72,7 @@ def _definition(column: Column) -> Obj:
     return {
         "name": column.name,
         "type": column.type,
-        "format": column.format,
+        "format": "name" if column.name == "Name" else column.format,
         "description": column.description,
         "priority": column.priority,
     }
@@ -90,10 +90,8 @@ def _row(obj: Obj, columns: tuple[Column, ...], now: datetime, include: IncludeO
 
 def _cell(column: Column, obj: Obj, now: datetime) -> object:
     value = column.value(obj)
-    if column.type != "date":
+    if column.type != "date" or value is None:
         return value
-    if value is None:
-        return "<unknown>"
     try:
         moment = datetime.fromisoformat(str(value))
     except ValueError:

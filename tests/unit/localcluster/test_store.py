@@ -14,7 +14,7 @@ from tests.unit.localcluster.serving import WIDGET, store_with_default_namespace
 
 def test_a_new_object_gets_what_only_the_server_may_say(store: Store) -> None:
     sent = widget("a", size=1)
-    sent["metadata"].update(uid="forged", resourceVersion="99", generation=7, creationTimestamp="2000-01-01T00:00:00Z")
+    sent["metadata"].update(uid="forged", generation=7, creationTimestamp="2000-01-01T00:00:00Z")
     sent["status"] = {"phase": "forged"}
 
     made = store.create(WIDGET, sent, "default").version.obj
@@ -199,6 +199,33 @@ def test_history_is_bounded_and_an_old_state_can_be_read_while_it_is_remembered(
     assert [version.key[1] for version in collection.as_of(int(after_b), "default")] == ["a", "b"]
     assert collection.forgotten == 2
     assert [change.type for change in collection.changes_since(int(after_b))] == ["ADDED", "DELETED"]
+
+
+def test_one_event_can_be_read_in_both_spellings(store: Store) -> None:
+    core, events = store.kind("events"), store.kind("events", "events.k8s.io")
+    seen: list[tuple[ChangeType, str]] = []
+    store.subscribe(core, lambda change: seen.append((change.type, change.new.obj["message"])))
+    made = {
+        "metadata": {"name": "e"},
+        "regarding": {"kind": "Widget", "name": "a", "namespace": "default"},
+        "note": "hello",
+        "reason": "Greeted",
+        "action": "Greet",
+        "type": "Normal",
+        "eventTime": "2026-01-01T00:00:00.000000Z",
+        "reportingController": "example.dev/greeter",
+        "reportingInstance": "greeter-0",
+    }
+
+    written = store.create(events, made, "default").version
+    stored = store.get(core, "e", "default")
+    store.delete(events, "e", "default")
+
+    assert (written.obj["note"], written.obj["apiVersion"]) == ("hello", "events.k8s.io/v1")
+    assert (stored["message"], stored["involvedObject"]["name"], stored["apiVersion"]) == ("hello", "a", "v1")
+    assert stored["metadata"]["resourceVersion"] == written.obj["metadata"]["resourceVersion"]
+    assert store.list(core) == []
+    assert seen == [(ChangeType.ADDED, "hello"), (ChangeType.DELETED, "hello")]
 
 
 def test_a_pod_that_runs_somewhere_dies_slowly(store: Store) -> None:

@@ -1,0 +1,110 @@
+"""Replays the kubectl session of docs/local-clusters.md against a `turnstile local` process.
+
+The documentation is the test's data: every command is run, every printed line compared, with ages normalised.
+"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "local-clusters.md"
+_HOME = "/home/you"
+_INTERRUPT = "^C"
+
+pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One command and what it prints."""
+
+    command: str
+    output: list[str]
+
+
+def fenced_blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", DOCUMENT.read_text(), flags=re.MULTILINE | re.DOTALL)
+
+
+def steps_of(block: str) -> list[Step]:
+    steps: list[Step] = []
+    for line in block.splitlines():
+        if line.startswith("$ "):
+            steps.append(Step(line[2:], []))
+        else:
+            steps[-1].output.append(line)
+    return steps
+
+
+def normalised(lines: list[str]) -> list[str]:
+    """Return lines with ages and trailing blanks made equal."""
+    return [re.sub(r"\b\d+s\b", "AGE", line).rstrip() for line in lines]
+
+
+@pytest.fixture(scope="module")
+def workplace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Start the command of the document's first console block in a directory with the document's files."""
+    home = tmp_path_factory.mktemp("home")
+    for block in fenced_blocks("yaml"):
+        name, _, text = block.partition("\n")
+        (home / name.removeprefix("# ")).write_text(text)
+    (start,) = steps_of(fenced_blocks("console")[0])
+    script = Path(sys.executable).with_name("turnstile")
+    arguments = start.command.split()[1:]
+    process = subprocess.Popen([script, *arguments], cwd=home, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        printed = [process.stdout.readline().rstrip("\n") for _ in start.output]
+        assert printed == [line.replace(_HOME, str(home)) for line in start.output]
+        yield home
+    finally:
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=10) == 0, "Ctrl-C is the normal end"
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def test_the_session_prints_what_the_document_shows(workplace: Path) -> None:
+    environment = dict(os.environ)
+    for step in steps_of(fenced_blocks("console")[1]):
+        exported = re.fullmatch(r"export (\w+)=(\S+)", step.command)
+        if exported:
+            environment[exported[1]] = exported[2]
+            continue
+        printed = _run(step, workplace, environment)
+        assert normalised(printed) == normalised(step.output), f"$ {step.command}\n" + "\n".join(printed)
+
+
+def _run(step: Step, directory: Path, environment: dict[str, str]) -> list[str]:
+    if step.output and step.output[-1] == _INTERRUPT:
+        return [*_run_until_interrupted(step, directory, environment), _INTERRUPT]
+    done = subprocess.run(
+        ["bash", "-c", step.command],
+        cwd=directory,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return done.stdout.splitlines()
+
+
+def _run_until_interrupted(step: Step, directory: Path, environment: dict[str, str]) -> list[str]:
+    """Read as many lines as the document shows, then press Ctrl-C."""
+    command = ["bash", "-c", f"exec {step.command}"]
+    with subprocess.Popen(command, cwd=directory, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        printed = [process.stdout.readline().rstrip("\n") for _ in step.output[:-1]]
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=10)
+    return printed
