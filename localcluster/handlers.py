@@ -15,7 +15,8 @@ from localcluster.options import ListOptions, delete_options, list_options, writ
 from localcluster.ownership import root_schema
 from localcluster.patch import json_patch, merge_patch
 from localcluster.pods import is_pod
-from localcluster.representation import JSON, YAML, View
+from localcluster.protobuf.body import decode_protobuf
+from localcluster.representation import JSON, PROTOBUF, YAML, View
 from localcluster.requests import DECODABLE, Reply, Request, decode, decode_object
 from localcluster.reviews import Review, answer_review
 from localcluster.routes import Target
@@ -61,7 +62,7 @@ class Handlers:
 
     def _bind(self, target: Target, request: Request) -> Reply:
         options = write_options(request.query, request.user_agent, "create")
-        binding = _decoded(request)
+        binding = _decoded(request, "v1", "Binding")
         self._store.bind(target.collection.kind, target.name, target.namespace or "", binding, options)
         body = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
         return Reply(orjson.dumps(body), 201)
@@ -140,12 +141,16 @@ class Handlers:
 
     def review(self, review: Review, request: Request, user: User) -> Reply:
         """Answer a question about access."""
-        return Reply(orjson.dumps(answer_review(review, _decoded(request), user, self._users)), 201)
+        question = _decoded(request, review.api_version, review.kind)
+        return Reply(orjson.dumps(answer_review(review, question, user, self._users)), 201)
 
 
-def _decoded(request: Request) -> Obj:
+def _decoded(request: Request, api_version: str, kind: str) -> Obj:
+    """Return the object in the body; the version and kind matter only where the body does not tell them."""
     if request.media_type not in ("", *DECODABLE):
         raise unsupported_media_type(DECODABLE)
+    if request.media_type == PROTOBUF:
+        return decode_protobuf(request.body, api_version, kind)
     try:
         body = decode(request.body, request.media_type or JSON)
     except ValueError as error:
@@ -156,7 +161,7 @@ def _decoded(request: Request) -> Obj:
 
 
 def _options_body(request: Request) -> Obj | None:
-    return _decoded(request) if request.body else None
+    return _decoded(request, "v1", "DeleteOptions") if request.body else None
 
 
 def _patcher(kind: Kind, request: Request) -> Callable[[Obj], object]:

@@ -7,16 +7,16 @@ from typing import Any
 import orjson
 import yaml
 
-from localcluster import protobuf
 from localcluster.admission import FieldValidation
 from localcluster.kinds import Kind, Obj
 from localcluster.options import Query
-from localcluster.representation import JSON, YAML
+from localcluster.protobuf.body import decode_protobuf
+from localcluster.representation import JSON, PROTOBUF, YAML
 from localcluster.status import ApiError, bad_request, invalid, quoted, unsupported_media_type
 from localcluster.structural import errors
 from localcluster.traits import is_builtin
 
-DECODABLE = (JSON, YAML, protobuf.MEDIA_TYPE)
+DECODABLE = (JSON, YAML, PROTOBUF)
 _SHOWN_BODY = 30
 
 
@@ -55,8 +55,6 @@ def reply_to(error: ApiError) -> Reply:
 
 def decode(body: bytes, media_type: str) -> Any:
     """Return the document in a body; raise ValueError with the parser's complaint."""
-    if media_type == protobuf.MEDIA_TYPE:
-        return protobuf.decode_protobuf(body)
     if media_type == YAML:
         try:
             return yaml.safe_load(body)
@@ -88,6 +86,8 @@ def decode_object(kind: Kind, request: Request, policy: FieldValidation) -> Deco
     media_type = request.media_type or JSON
     if media_type not in DECODABLE:
         raise unsupported_media_type(DECODABLE)
+    if media_type == PROTOBUF:
+        return Decoded(_decode_protobuf_object(kind, request.body))
     try:
         obj = decode(request.body, media_type)
     except ValueError as error:
@@ -134,6 +134,14 @@ def _walk_pairs(node: Any, path: str, found: list[str]) -> None:
     elif isinstance(node, list):
         for index, value in enumerate(node):
             _walk_pairs(value, f"{path}[{index}]", found)
+
+
+def _decode_protobuf_object(kind: Kind, body: bytes) -> Obj:
+    if not is_builtin(kind):
+        raise unsupported_media_type((JSON, YAML))
+    obj = decode_protobuf(body, kind.api_version, kind.kind)
+    check_head(kind, obj, body)
+    return obj
 
 
 def check_head(kind: Kind, obj: Obj, body: bytes) -> None:
