@@ -22,7 +22,9 @@ _STEPS: Final = (
 
 
 def human_duration(seconds: float) -> str:
-    """Return a duration such as 45s, 3m20s, 5h, 2d4h; time that has not come yet is 0s."""
+    """Return a duration such as 45s, 3m20s, 5h, 2d4h; a second ahead of time is clock skew, more is invalid."""
+    if int(seconds) < -1:
+        return "<invalid>"
     whole = max(0, int(seconds))
     for below, unit, letter, finer, finer_letter in _STEPS:
         if whole < below:

@@ -1,9 +1,10 @@
 """Table output: what `kubectl get` prints, computed by the server from a kind's columns."""
 
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from enum import StrEnum
 
+from localcluster.durations import human_duration
 from localcluster.kinds import Column, Kind, Obj
 from localcluster.ledger import Version
 from localcluster.status import bad_request
@@ -96,39 +97,9 @@ def _cell(column: Column, obj: Obj, now: datetime) -> object:
         moment = datetime.fromisoformat(str(value))
     except ValueError:
         return value
-    return human_duration(now - moment.replace(tzinfo=moment.tzinfo or UTC))
+    return human_duration((now - moment.replace(tzinfo=moment.tzinfo or UTC)).total_seconds())
 
 
 def partial_metadata(obj: Obj) -> Obj:
     """Return the object reduced to its metadata."""
     return {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": obj["metadata"]}
-
-
-def human_duration(age: timedelta) -> str:
-    """Return a duration as kubectl prints ages: about two to three significant digits."""
-    seconds = int(age.total_seconds())
-    if seconds < -1:
-        return "<invalid>"
-    if seconds < 0:
-        return "0s"
-    if seconds < 120:
-        return f"{seconds}s"
-    minutes, hours, days = seconds // 60, seconds // 3600, seconds // 86400
-    if minutes < 10:
-        return _pair(minutes, "m", seconds % 60, "s")
-    if minutes < 180:
-        return f"{minutes}m"
-    if hours < 8:
-        return _pair(hours, "h", minutes % 60, "m")
-    if hours < 48:
-        return f"{hours}h"
-    if hours < 192:
-        return _pair(days, "d", hours % 24, "h")
-    if days < 730:
-        return f"{days}d"
-    years = days // 365
-    return _pair(years, "y", days % 365, "d") if years < 8 else f"{years}y"
-
-
-def _pair(large: int, large_unit: str, small: int, small_unit: str) -> str:
-    return f"{large}{large_unit}{small}{small_unit}" if small else f"{large}{large_unit}"

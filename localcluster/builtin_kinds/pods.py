@@ -5,6 +5,7 @@ A pod gets its node by binding, which is the server's business; a write of the p
 
 from collections.abc import Sequence
 
+from config.api.quantity import QuantityError, parse_quantity
 from localcluster.builtin_kinds.limits import check_containers
 from localcluster.builtin_kinds.priority import resolve_pod_priority
 from localcluster.columns import age_column, computed_column, field_column, read, text_field
@@ -104,7 +105,30 @@ def _set_pod_defaults(pod: Obj) -> None:
 
 
 def _start_pending(pod: Obj) -> None:
-    pod["status"] = {"phase": "Pending"}
+    pod["status"] = {"phase": "Pending", "qosClass": _quality_of_service(pod)}
+
+
+def _quality_of_service(pod: Obj) -> str:
+    """Return the class by which a kubelet ranks pods; the pod is not validated yet, so any shape may come."""
+    groups = (read(pod, "spec.containers"), read(pod, "spec.initContainers"))
+    containers = [container for group in groups if isinstance(group, list) for container in group]
+    blocks = [resources for container in containers if isinstance(resources := read(container, "resources"), dict)]
+    if not any(block.get("requests") or block.get("limits") for block in blocks):
+        return "BestEffort"
+    return "Guaranteed" if len(blocks) == len(containers) and all(map(_is_guaranteed, blocks)) else "Burstable"
+
+
+def _is_guaranteed(resources: Obj) -> bool:
+    """Tell whether CPU and memory are limited, and to what is requested."""
+    limited = {name: read(resources, f"limits.{name}") for name in ("cpu", "memory")}
+    requested = {name: read(resources, f"requests.{name}") or limit for name, limit in limited.items()}
+    try:
+        return all(
+            limited[name] is not None and parse_quantity(requested[name]) == parse_quantity(limited[name])
+            for name in limited
+        )
+    except QuantityError:
+        return False
 
 
 def _check_pod(new: Obj, old: Obj | None) -> Sequence[FieldError]:

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from config.api.quantity import parse_quantity
 from localcluster.columns import read
 from localcluster.kinds import Obj
 from localcluster.label_selectors import check_label_selector
 from localcluster.metadata import check_label_name
-from localcluster.quantities import parse_quantity
 from localcluster.schema import FieldError
 from localcluster.structural import errors
 

@@ -4,16 +4,15 @@ It sees writes of the object and of /status alike. Feature gates are at their de
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import ROUND_CEILING
 from typing import Any
 
+from config.api.quantity import parse_quantity, request_amount
 from localcluster.columns import has_condition, read
 from localcluster.kinds import Obj, Webhook
 from localcluster.kueue_kinds.admission_gates import check_admission_gates
 from localcluster.kueue_kinds.workload_invariants import QUOTA_RESERVED
 from localcluster.kueue_kinds.workload_webhook_updates import check_update, is_elastic
 from localcluster.metadata import check_annotations, check_label_name, check_labels
-from localcluster.quantities import parse_quantity
 from localcluster.schema import FieldError
 from localcluster.structural import errors
 
@@ -92,14 +91,8 @@ def _check_admission(new: Obj, old: Obj | None) -> Iterator[FieldError]:
             yield errors.not_found(f"{path}.name", assignment.get("name"))
         count = assignment.get("count") or 0
         for resource, amount in (assignment.get("resourceUsage") or {}).items():
-            if count and _canonical_amount(resource, amount) % count:
+            if count and request_amount(resource, amount) % count:
                 yield errors.invalid(f"{path}.resourceUsage[{resource}]", amount, f"is not a multiple of {count}")
-
-
-def _canonical_amount(resource: str, amount: str | int) -> int:
-    """Return whole units, thousandths for CPU, rounded up: the numbers in which Kueue keeps its books."""
-    units = parse_quantity(amount) * (1000 if resource == "cpu" else 1)
-    return int(units.to_integral_value(rounding=ROUND_CEILING))
 
 
 def _pod_set_names(workload: Obj) -> list[str]:

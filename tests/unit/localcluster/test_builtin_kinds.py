@@ -167,7 +167,7 @@ def test_a_secret_takes_plain_text_and_never_repeats_a_malformed_value() -> None
 
     assert (created["data"], created["type"]) == ({"token": "YWJj"}, "Opaque")
     assert "stringData" not in created
-    assert refused.complaints == ["data[token]: Invalid value: must be base64"]
+    assert refused.complaints == ["data[token]: illegal base64 data"]
 
 
 def test_a_namespace_carries_its_name_as_a_label() -> None:

@@ -1,14 +1,11 @@
 """Discovery, OpenAPI and tables, as kubectl reads them."""
 
-from datetime import timedelta
 from typing import Any
 
 import aiohttp
-import pytest
 
 from localcluster.clock import ManualClock
 from localcluster.cluster import LocalCluster
-from localcluster.tables import human_duration
 from tests.unit.localcluster.serving import WIDGET, widget
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
@@ -76,29 +73,3 @@ async def test_metadata_alone_can_be_asked_for(cluster: LocalCluster, client: ai
 
     assert shown["kind"] == "PartialObjectMetadataList"
     assert sorted(shown["items"][0]) == ["apiVersion", "kind", "metadata"]
-
-
-@pytest.mark.parametrize(
-    ("seconds", "want"),
-    [
-        (-5, "<invalid>"),
-        (0, "0s"),
-        (119, "119s"),
-        (120, "2m"),
-        (125, "2m5s"),
-        (600, "10m"),
-        (10_799, "179m"),
-        (10_800, "3h"),
-        (11_100, "3h5m"),
-        (28_800, "8h"),
-        (172_799, "47h"),
-        (172_800, "2d"),
-        (180_000, "2d2h"),
-        (691_200, "8d"),
-        (63_072_000, "2y"),
-        (63_158_400, "2y1d"),
-        (315_360_000, "10y"),
-    ],
-)
-def test_ages_read_as_kubectl_prints_them(seconds: int, want: str) -> None:
-    assert human_duration(timedelta(seconds=seconds)) == want
