@@ -1,0 +1,93 @@
+"""How much of a cluster's API server we allow ourselves: a rate with a burst, and a number of requests in flight.
+
+Bulk requests queue in order. Urgent ones (gate openings) pass them: they may overdraw the bucket by one burst, which
+the bulk then earns back, and the places in flight that they need are never given to bulk requests.
+Invariant: over any span, at most burst + rate · span bulk requests start, and urgent ones at most one burst more.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from workerclient.clock import Clock
+from workerclient.errors import Operation, Throttled
+
+_ROUNDING: Final = 1e-9
+
+
+class Lane(StrEnum):
+    """How a request stands in line."""
+
+    URGENT = "urgent"
+    BULK = "bulk"
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetLimits:
+    """What one cluster may be asked for."""
+
+    queries_per_second: float = 50.0
+    burst: int = 100
+    in_flight: int = 32
+    """Bulk requests at once; the session keeps connections beyond these for urgent ones."""
+    longest_wait_seconds: float = 60.0
+    """A request that stood in line for so long is given back to its caller as throttled."""
+
+
+class Budget:
+    """The budget of one cluster."""
+
+    def __init__(self, limits: BudgetLimits, clock: Clock) -> None:
+        self._limits = limits
+        self._clock = clock
+        self._tokens = float(limits.burst)
+        self._counted_at = clock.monotonic()
+        self._turn = asyncio.Lock()
+        self._places = asyncio.Semaphore(limits.in_flight)
+
+    @asynccontextmanager
+    async def admit(self, lane: Lane, operation: Operation) -> AsyncIterator[None]:
+        """Wait for a turn, and hold a place in flight during the enclosed block."""
+        if lane is Lane.URGENT:
+            await self._take(-self._limits.burst)
+            yield
+            return
+        await self._stand_in_line(operation)
+        try:
+            yield
+        finally:
+            self._places.release()
+
+    async def _stand_in_line(self, operation: Operation) -> None:
+        if self._refill() >= 1.0 and not self._turn.locked() and not self._places.locked():
+            self._tokens -= 1.0
+            await self._places.acquire()  # free, as just seen: this does not wait
+            return
+        try:
+            async with self._clock.timeout(self._limits.longest_wait_seconds):
+                await self._places.acquire()
+                try:
+                    async with self._turn:
+                        await self._take(0)
+                except BaseException:
+                    self._places.release()
+                    raise
+        except TimeoutError as error:
+            waited = f"the request stood in line for {self._limits.longest_wait_seconds:g} s"
+            wait = 1.0 / self._limits.queries_per_second
+            raise Throttled(operation, f"our own request budget is used up: {waited}", retry_after=wait) from error
+
+    async def _take(self, floor: int) -> None:
+        while (missing := floor + 1.0 - self._refill()) > _ROUNDING:
+            await self._clock.sleep(missing / self._limits.queries_per_second)
+        self._tokens -= 1.0
+
+    def _refill(self) -> float:
+        now = self._clock.monotonic()
+        earned = (now - self._counted_at) * self._limits.queries_per_second
+        self._tokens = min(float(self._limits.burst), self._tokens + earned)
+        self._counted_at = now
+        return self._tokens
