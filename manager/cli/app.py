@@ -2,6 +2,8 @@
 
 import typer
 
+from manager.cli import config
+
 app = typer.Typer(
     name="turnstile",
     help="Hub-side MultiKueue orchestration: one cluster preempts at a time.",
@@ -9,6 +11,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.add_typer(config.app)
 
 
 @app.callback()

@@ -1,0 +1,41 @@
+"""Settings that are allowed and that their owner should know about."""
+
+import ipaddress
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Final
+
+from config.choices import DispatcherMode
+from config.duration import format_duration
+from config.sections import Dispatcher
+from config.settings import Configuration
+
+Caution = tuple[tuple[str, ...], str]
+"""The field, in the model's names, and a sentence."""
+
+SHORT_PREEMPTION_TIMEOUT: Final = timedelta(seconds=30)
+
+
+def cautions(configuration: Configuration) -> Iterator[Caution]:
+    """Yield what deserves a warning."""
+    timeout = configuration.gates.single_cluster_preemption_timeout
+    if timeout < SHORT_PREEMPTION_TIMEOUT:
+        yield (
+            ("gates", "single_cluster_preemption_timeout"),
+            f"{format_duration(timeout)} is short: victims rarely end within it, so that several workers may preempt",
+        )
+    if not configuration.gc_interval:
+        yield ("gc_interval",), "garbage collection is off: orphaned replicas stay on the workers for ever"
+    if not configuration.leader_election.enabled:
+        yield ("leader_election", "enabled"), "leader election is off: never run a second instance"
+    if not ipaddress.ip_address(configuration.http.bind_address).is_loopback:
+        yield ("http", "bind_address"), "health and metrics can be read from other machines without authentication"
+    yield from _dispatcher_cautions(configuration.dispatcher)
+
+
+def _dispatcher_cautions(dispatcher: Dispatcher) -> Iterator[Caution]:
+    if dispatcher.mode is DispatcherMode.INCREMENTAL:
+        return
+    for field in ("step_size", "round_timeout"):
+        if getattr(dispatcher, field) != Dispatcher.model_fields[field].default:
+            yield ("dispatcher", field), f"has no effect with mode {dispatcher.mode}: only Incremental has rounds"

@@ -1,0 +1,87 @@
+"""Overrides from environment variables.
+
+`TURNSTILE_GATES__POLICY` overrides `gates.policy`: two underscores stand for the dot, one for a capital letter; lists
+are written as JSON. The variables are read here and not by pydantic-settings, because an unknown variable is an error
+and every error names the variable that it came from.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from config import names, syntax
+from config.fieldtypes import VariableText
+from config.settings import Configuration, Tree
+from config.shape import FieldShape, fields_of
+from config.yamldocument import Path as Place
+
+
+@dataclass(frozen=True, slots=True)
+class VariableProblem:
+    """A variable that cannot be used, and why."""
+
+    variable: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """The overrides as a tree in the file's names, and which variable each came from."""
+
+    tree: Tree
+    variables: Mapping[Place, str]
+    problems: tuple[VariableProblem, ...]
+
+
+def read_environment(environ: Mapping[str, str]) -> Environment:
+    """Collect the overrides from variables; other programs' variables are not looked at."""
+    known = dict(_variables(Configuration, names.ENVIRONMENT_PREFIX, ()))
+    tree: Tree = {}
+    variables: dict[Place, str] = {}
+    problems: list[VariableProblem] = []
+    for variable, text in sorted(environ.items()):
+        if not variable.startswith(names.ENVIRONMENT_PREFIX) or variable == names.CONFIG_FILE_VARIABLE:
+            continue
+        if variable not in known:
+            problems.append(VariableProblem(variable, _unknown_variable(variable, known)))
+            continue
+        path, shape = known[variable]
+        try:
+            value = _value_of(shape, text)
+        except ValueError:
+            problems.append(VariableProblem(variable, f"is not JSON: {shape.words}, written as JSON"))
+            continue
+        variables[path] = variable
+        _put(tree, path, value)
+    return Environment(tree, variables, tuple(problems))
+
+
+def _variables(
+    section: type[BaseModel], prefix: str, path: tuple[str, ...]
+) -> Iterator[tuple[str, tuple[tuple[str, ...], FieldShape]]]:
+    for file_name, shape in fields_of(section).items():
+        variable = f"{prefix}{shape.name.upper()}"
+        if shape.section and not shape.repeated:
+            yield from _variables(shape.section, f"{variable}__", (*path, file_name))
+        else:
+            yield variable, ((*path, file_name), shape)
+
+
+def _value_of(shape: FieldShape, text: str) -> Any:
+    if shape.repeated:
+        return json.loads(text)
+    return None if shape.nullable and text == "null" else VariableText(text)
+
+
+def _put(tree: Tree, path: tuple[str, ...], value: object) -> None:
+    for name in path[:-1]:
+        tree = tree.setdefault(name, {})
+    tree[path[-1]] = value
+
+
+def _unknown_variable(variable: str, known: Mapping[str, object]) -> str:
+    meant = syntax.closest(variable, known)
+    return f"unknown variable; did you mean {meant}?" if meant else "unknown variable: it names no field"

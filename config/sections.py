@@ -1,0 +1,249 @@
+"""The sections of the configuration file. Frozen after validation; snake_case here is camelCase in the file.
+
+A field's description is the text of the reference table, of `turnstile config defaults` and of the JSON schema, so it
+is written for the person who sets it.
+"""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Final, Self
+
+from pydantic import AliasGenerator, BaseModel, ConfigDict, model_validator
+from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticCustomError
+
+from config import names, syntax
+from config.choices import DispatcherMode, GatePolicy, GatesUnsupported, LogFormat, LogLevel, OwnerlessWorkloads
+from config.fieldtypes import (
+    REFUSED,
+    AbsolutePath,
+    BindAddress,
+    ByteSize,
+    GoDuration,
+    Labels,
+    OneOf,
+    ProxyUrl,
+    Switch,
+    Text,
+    WholeNumber,
+)
+
+SECTION_CONFIG: Final = ConfigDict(
+    frozen=True,
+    extra="forbid",
+    alias_generator=AliasGenerator(serialization_alias=to_camel),
+    use_attribute_docstrings=True,
+)
+_RENEWAL_JITTER: Final = 1.2
+"""client-go waits up to this many retry periods between two tries, so a shorter renew deadline may hold only one."""
+
+_SECOND: Final = timedelta(seconds=1)
+_ON: Final = Switch()
+
+DnsLabel = Annotated[
+    str, Text('a DNS-1123 label: lower case letters, digits and "-" (for example "worker-1")', syntax.DNS_LABEL, 63)
+]
+DnsSubdomain = Annotated[
+    str, Text('a DNS-1123 name: lower case letters, digits, "-" and "." (for example "worker-1")', syntax.DNS_SUBDOMAIN)
+]
+SecretKey = Annotated[
+    str, Text('a key of a Secret: letters, digits, "-", "_" and "." (for example "kubeconfig")', syntax.CONFIG_KEY)
+]
+ContextName = Annotated[str, Text("the name of a context in the kubeconfig", r"[^\x00-\x1f\x7f]+")]
+Origin = Annotated[
+    str,
+    Text('a label value of 1 to 63 characters (for example "hub-eu")', r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?", 63),
+]
+ControllerName = Annotated[
+    str, Text(f"{names.CONTROLLER_NAME} or {names.MULTIKUEUE_NAME}", f"{names.CONTROLLER_NAME}|{names.MULTIKUEUE_NAME}")
+]
+FilePath = Annotated[Path, AbsolutePath()]
+Rate = Annotated[int, WholeNumber(1, 100_000)]
+
+
+class Section(BaseModel):
+    """What all sections have in common."""
+
+    model_config = SECTION_CONFIG
+
+
+class Hub(Section):
+    """The cluster where jobs are queued and Turnstile's decisions are written."""
+
+    kubeconfig: FilePath | None = None
+    """The kubeconfig of the hub. Without it the service account of the pod is used."""
+    context: ContextName | None = None
+    """The context in that kubeconfig. Without it the kubeconfig's current-context is used."""
+    namespace: DnsLabel = "turnstile-system"
+    """The namespace of Turnstile on the hub: the workers' kubeconfig Secrets and the Lease are there."""
+    controller_name: ControllerName = names.CONTROLLER_NAME
+    """The AdmissionChecks with this controllerName are Turnstile's. Kueue's own name is for hubs whose Kueue runs with
+    the feature gate MultiKueue off."""
+    origin: Origin | None = None
+    """Marks the objects of this hub on the workers, so it must be unique among hubs that share a worker. Without it,
+    it is derived from the UID of the hub's namespace kube-system."""
+
+
+class SecretReference(Section):
+    """A Secret in the namespace `hub.namespace`."""
+
+    name: DnsSubdomain
+    """The name of the Secret."""
+    key: SecretKey = names.KUBECONFIG_KEY
+    """The key in the Secret."""
+
+
+class KubeconfigSource(Section):
+    """Where a worker's kubeconfig comes from: exactly one of the two."""
+
+    path: FilePath | None = None
+    """A file inside one of `kubeconfigPolicy.allowedDirectories`."""
+    secret: SecretReference | None = None
+    """A Secret on the hub."""
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Self:
+        if (self.path is None) == (self.secret is None):
+            raise PydanticCustomError(
+                REFUSED, "{allowed}", {"allowed": "a mapping with exactly one of path and secret"}
+            )
+        return self
+
+
+class Worker(Section):
+    """One worker cluster."""
+
+    name: DnsSubdomain
+    """The worker's name; the same name that MultiKueueConfig objects list."""
+    kubeconfig: KubeconfigSource | None = None
+    """Without it the MultiKueueCluster of the same name says where the kubeconfig is (needs `discovery.enabled`), and
+    this entry only sets the options below."""
+    context: ContextName | None = None
+    """The context in the kubeconfig. Without it the kubeconfig's current-context is used."""
+    qps: Rate = 50
+    """Requests per second to this worker, sustained."""
+    burst: Rate = 100
+    """Requests to this worker that may be sent at once before `qps` holds."""
+    gates_unsupported: Annotated[GatesUnsupported, OneOf(GatesUnsupported)] = GatesUnsupported.ALLOW
+    """What to do when this worker's Kueue does not know preemption gates: use it as if it did (`allow`), never nominate
+    it (`exclude`), or nominate one such worker at a time per `gates.singleClusterPreemptionTimeout` (`sequential`)."""
+    labels: Annotated[tuple[tuple[str, str], ...], Labels()] = ()
+    """Labels of the worker."""
+
+    @model_validator(mode="after")
+    def _burst_not_below_qps(self) -> Self:
+        if self.burst < self.qps:
+            raise _refused_at("burst", self.burst, f"at least qps, which is {self.qps}")
+        return self
+
+
+class Discovery(Section):
+    """Workers that Kueue's MultiKueueConfig and MultiKueueCluster objects name."""
+
+    enabled: Annotated[bool, _ON] = True
+    """Take workers from the hub's MultiKueueCluster objects too. An entry of `workers` with the same name wins."""
+
+
+class KubeconfigPolicy(Section):
+    """What a kubeconfig may contain. https and verified TLS are always required."""
+
+    allowed_directories: tuple[FilePath, ...] = (Path(names.KUBECONFIG_DIRECTORY),)
+    """Kubeconfigs given by path, and files that they refer to, must be inside one of these, symbolic links resolved."""
+    allow_exec_plugins: Annotated[bool, _ON] = False
+    """Allow users of kubeconfigs to be an exec plugin, which runs a command on this machine."""
+    allow_file_references: Annotated[bool, _ON] = False
+    """Allow kubeconfigs to name tokens, keys and certificates by path instead of holding them."""
+    allowed_proxies: tuple[Annotated[str, ProxyUrl()], ...] = ()
+    """The values that `proxy-url` may have in a kubeconfig."""
+
+
+class Gates(Section):
+    """When preemption gates open."""
+
+    single_cluster_preemption_timeout: Annotated[timedelta, GoDuration(_SECOND, "5m")] = timedelta(minutes=5)
+    """How long one worker may preempt for a workload before the next worker may. Not less than the longest termination
+    grace period of a victim and the time to schedule after it."""
+    policy: Annotated[GatePolicy, OneOf(GatePolicy)] = GatePolicy.FIRST_COME_FIRST_SERVED
+    """Which gate opens next: that of the worker that asked first."""
+    hold_while_quota_reserved: Annotated[bool, _ON] = True
+    """Open no further gate while a worker has reserved quota and waits for its own admission checks."""
+    gate_single_target: Annotated[bool, _ON] = True
+    """Gate also the replicas of workloads that can go to one worker only."""
+
+
+class Dispatcher(Section):
+    """Which workers get a replica of a workload."""
+
+    mode: Annotated[DispatcherMode, OneOf(DispatcherMode)] = DispatcherMode.ALL_AT_ONCE
+    """All connected workers (`AllAtOnce`), some more each round (`Incremental`), or those that another controller
+    writes to the Workload's nominatedClusterNames (`External`)."""
+    step_size: Annotated[int, WholeNumber(1, 1000)] = 3
+    """How many workers a round adds (`Incremental`)."""
+    round_timeout: Annotated[timedelta, GoDuration(_SECOND, "5m")] = timedelta(minutes=5)
+    """How long a round lasts (`Incremental`)."""
+
+
+class Jobs(Section):
+    """Which workloads are taken."""
+
+    ownerless_workloads: Annotated[OwnerlessWorkloads, OneOf(OwnerlessWorkloads)] = OwnerlessWorkloads.REPLICATE
+    """What to do with a Workload that no job owns: replicate it as it is, or reject its admission check as Kueue's own
+    controller does."""
+
+
+class LeaderElection(Section):
+    """One instance acts, the others stand by."""
+
+    enabled: Annotated[bool, _ON] = True
+    """Act only while holding the Lease."""
+    lease_name: DnsSubdomain = "turnstile"
+    """The name of the Lease."""
+    namespace: DnsLabel | None = None
+    """The namespace of the Lease. Without it `hub.namespace` is used."""
+    lease_duration: Annotated[timedelta, GoDuration(_SECOND, "15s")] = timedelta(seconds=15)
+    """How long others wait after the last renewal before one of them takes over. Longer than `renewDeadline`."""
+    renew_deadline: Annotated[timedelta, GoDuration(_SECOND, "10s")] = timedelta(seconds=10)
+    """How long the leader tries to renew before it stops acting. Longer than 1.2 times `retryPeriod`."""
+    retry_period: Annotated[timedelta, GoDuration(timedelta(milliseconds=100), "2s")] = timedelta(seconds=2)
+    """The time between two tries to get or renew the Lease."""
+
+    @model_validator(mode="after")
+    def _deadlines_nest(self) -> Self:
+        if self.lease_duration <= self.renew_deadline:
+            raise _refused_at("lease_duration", self.lease_duration, "longer than renewDeadline")
+        if self.renew_deadline <= self.retry_period * _RENEWAL_JITTER:
+            raise _refused_at("renew_deadline", self.renew_deadline, "longer than 1.2 times retryPeriod")
+        return self
+
+
+class Http(Section):
+    """Health, readiness and metrics."""
+
+    bind_address: Annotated[str, BindAddress()] = "127.0.0.1"
+    """The address to listen on."""
+    port: Annotated[int, WholeNumber(0, 65_535)] = 9644
+    """The port to listen on; 0 takes any free one."""
+
+
+class Logging(Section):
+    """What is written to standard error."""
+
+    format: Annotated[LogFormat, OneOf(LogFormat)] = LogFormat.JSON
+    """One JSON object per line, or lines for people."""
+    level: Annotated[LogLevel, OneOf(LogLevel)] = LogLevel.INFO
+    """The least important line that is written."""
+
+
+class Journal(Section):
+    """The record of decisions and of what they were based on."""
+
+    path: FilePath | None = Path("/var/lib/turnstile/journal.db")
+    """The file of the journal; `null` keeps none."""
+    max_age: Annotated[timedelta, GoDuration(timedelta(minutes=1), "168h")] = timedelta(days=7)
+    """Entries older than this are dropped."""
+    max_size: Annotated[int, ByteSize(1 << 20, "256Mi")] = 256 << 20
+    """The oldest entries are dropped when the file grows beyond this."""
+
+
+def _refused_at(field: str, value: object, allowed: str) -> PydanticCustomError:
+    return PydanticCustomError(REFUSED, "{allowed}", {"allowed": allowed, "at": to_camel(field), "value": value})
