@@ -19,7 +19,6 @@ Raw = dict[str, Any]
 JSON: Final = "application/json"
 MERGE_PATCH: Final = "application/merge-patch+json"
 JSON_PATCH: Final = "application/json-patch+json"
-APPLY_PATCH: Final = "application/apply-patch+yaml"
 
 _SAMPLE: Final = 120
 
@@ -53,6 +52,18 @@ def decode_object(operation: Operation, body: bytes, kind: ApiKind) -> Raw:
         raise ProtocolViolation(operation, f"expected one {kind.api_version} {kind.kind}, got {_called(document)}")
     identity_of(operation, document)
     return document
+
+
+def decode_deletion(operation: Operation, body: bytes) -> Raw | None:
+    """Return the object that a delete left behind (it waits for finalizers or a grace period), None when it is gone."""
+    document = _mapping(operation, body, "a Status or the deleted object")
+    if document.get("kind") == "Status":
+        return None
+    metadata = document.get("metadata")
+    if not isinstance(metadata, dict):
+        raise ProtocolViolation(operation, f"expected a Status or the deleted object, got {_called(document)}")
+    waits = metadata.get("finalizers") or metadata.get("deletionGracePeriodSeconds")
+    return document if waits else None
 
 
 def decode_any_object(operation: Operation, body: bytes, expected: str) -> Raw:
@@ -89,6 +100,14 @@ def decode_event(operation: Operation, line: bytes) -> WatchEvent:
     if not isinstance(kind, str) or not isinstance(payload, dict):
         raise ProtocolViolation(operation, f"expected a watch event with type and object, got {_called(document)}")
     return WatchEvent(kind, payload)
+
+
+def bookmark_version(operation: Operation, document: Raw) -> str:
+    """Return up to which version a bookmark says that everything was told."""
+    metadata = document.get("metadata")
+    if not isinstance(metadata, dict):
+        raise ProtocolViolation(operation, "expected a bookmark with metadata")
+    return _required(operation, metadata, "resourceVersion")
 
 
 def decode_status(body: bytes) -> Status | None:

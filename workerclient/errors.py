@@ -171,30 +171,21 @@ def error_for(
     """Return the error that an HTTP answer stands for; `status` is None when the body was no Status object."""
     known = status or Status()
     message = message or known.message or f"HTTP {code}"
-    wait = retry_after if retry_after is not None else known.retry_after
-    match code:
-        case 404:
-            return _missing(operation, message, status)
-        case 409 if known.reason == "AlreadyExists":
-            return AlreadyExists(operation, message, reason=known.reason)
-        case 409:
-            return Conflict(operation, message, reason=known.reason)
-        case 410:
-            return Expired(operation, message, reason=known.reason)
-        case 429:
-            return Throttled(operation, message, reason=known.reason, retry_after=wait)
-        case 408:
-            return TimedOut(operation, message, reason=known.reason, retry_after=wait, executed=True)
-        case 504 if known.reason == "Timeout":
-            return TimedOut(operation, message, reason=known.reason, retry_after=wait, executed=True)
-        case 500 if status is not None:
-            return InternalFailure(operation, message, reason=known.reason, retry_after=wait, executed=True)
-        case _ if 500 <= code < 600:
-            return Unavailable(operation, message, reason=known.reason, retry_after=wait, executed=True)
-        case _ if 400 <= code < 500:
-            return _refusal(operation, code, message, known.reason)
-        case _:
-            return ProtocolViolation(operation, f"HTTP {code} is no answer of a Kubernetes API server: {message}")
+    if code == 404:
+        return _missing(operation, message, status)
+    if code == 409:
+        conflict = AlreadyExists if known.reason == "AlreadyExists" else Conflict
+        return conflict(operation, message, reason=known.reason)
+    if code == 410:
+        return Expired(operation, message, reason=known.reason)
+    if code in (408, 429) or 500 <= code < 600:
+        wait = retry_after if retry_after is not None else known.retry_after
+        trouble = _trouble(code, status)
+        executed = trouble is not Throttled
+        return trouble(operation, message, reason=known.reason, retry_after=wait, executed=executed)
+    if 400 <= code < 500:
+        return _refusal(operation, code, message, known.reason)
+    return ProtocolViolation(operation, f"HTTP {code} is no answer of a Kubernetes API server: {message}")
 
 
 def printable(text: str, limit: int = MAX_MESSAGE) -> str:
@@ -210,6 +201,14 @@ def _missing(operation: Operation, message: str, status: Status | None) -> Clust
     if status is None or not status.name:
         return NotServed(operation, message, reason=status.reason if status else "")
     return NotFound(operation, message, reason=status.reason, kind=status.kind, name=status.name)
+
+
+def _trouble(code: int, status: Status | None) -> type[Retryable]:
+    if code == 429:
+        return Throttled
+    if code == 408 or (code == 504 and status is not None and status.reason == "Timeout"):
+        return TimedOut
+    return InternalFailure if code == 500 and status is not None else Unavailable
 
 
 def _refusal(operation: Operation, code: int, message: str, reason: str) -> Refused:

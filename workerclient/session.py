@@ -24,6 +24,8 @@ _USER_AGENT: Final = "turnstile"
 _READ_BUFFER: Final = 1 << 18
 _NO_AIOHTTP_TIMEOUTS: Final = aiohttp.ClientTimeout(total=None, connect=None, sock_read=None, sock_connect=None)
 
+_WIRE_ERRORS: Final = (aiohttp.ClientError, OSError)
+
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
@@ -101,7 +103,7 @@ class Session:
         except TimeoutError as error:
             waited = f"no answer within {self._limits.request_seconds:g} s"
             raise TimedOut(request.operation, waited, executed=True) from error
-        except aiohttp.ClientError as error:
+        except _WIRE_ERRORS as error:
             raise _wire_error(request.operation, error) from error
         finally:
             self._in_flight -= 1
@@ -117,7 +119,7 @@ class Session:
         except TimeoutError as error:
             waited = f"no answer within {self._limits.request_seconds:g} s"
             raise TimedOut(request.operation, waited) from error
-        except aiohttp.ClientError as error:
+        except _WIRE_ERRORS as error:
             raise _wire_error(request.operation, error) from error
         try:
             yield Stream(request.operation, response, self._limits)
@@ -198,15 +200,14 @@ class Stream:
             return _answer(
                 self._response, await _read(self._operation, self._response, self._limits.max_response_bytes)
             )
-        except aiohttp.ClientError as error:
+        except _WIRE_ERRORS as error:
             raise _wire_error(self._operation, error) from error
 
-    async def chunks(self) -> AsyncIterator[bytes]:
-        """Yield the bytes as they come, until the server ends the stream in good order."""
+    async def read(self) -> bytes:
+        """Return the bytes that came next, none when the server ended the stream in good order."""
         try:
-            async for chunk in self._response.content.iter_any():
-                yield chunk
-        except aiohttp.ClientError as error:
+            return await self._response.content.readany()
+        except _WIRE_ERRORS as error:
             raise _wire_error(self._operation, error) from error
 
 
@@ -234,7 +235,7 @@ def _seconds(header: str | None) -> float | None:
     return float(header) if header is not None and header.isascii() and header.isdigit() else None
 
 
-def _wire_error(operation: Operation, error: aiohttp.ClientError) -> ClusterError:
+def _wire_error(operation: Operation, error: Exception) -> ClusterError:
     text = str(error) or type(error).__name__
     if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ClientConnectorCertificateError):
         return Unavailable(operation, text)

@@ -7,20 +7,20 @@ from contextlib import contextmanager
 from tempfile import NamedTemporaryFile
 
 
-def tls_context(authority_pem: str | None, certificate_pem: str | None, key_pem: str | None) -> ssl.SSLContext:
-    """Return a verifying context; without an authority the system's trust store decides.
+def tls_context(authority: bytes | None, certificate: bytes | None, key: bytes | None) -> ssl.SSLContext:
+    """Return a verifying context from PEM texts; without an authority the system's trust store decides.
 
-    Raises `ValueError` that names what is wrong, without showing it.
+    Raises `ValueError` that names what is wrong without showing it.
     """
     try:
-        context = ssl.create_default_context(cadata=authority_pem)
-    except ssl.SSLError as error:
+        context = ssl.create_default_context(cadata=None if authority is None else authority.decode("ascii"))
+    except (ssl.SSLError, UnicodeDecodeError) as error:
         raise ValueError("the certificate authority is not a PEM certificate") from error
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    if certificate_pem is None or key_pem is None:
+    if certificate is None or key is None:
         return context
-    # OpenSSL's loader takes paths only; both parts in one file that never has a name on disk where the system allows.
-    with _unnamed_file(f"{certificate_pem}\n{key_pem}".encode()) as path:
+    # OpenSSL's loader takes paths only, so both parts go into one file; on Linux that never has a name on a disk.
+    with _private_file(certificate + b"\n" + key) as path:
         try:
             context.load_cert_chain(path)
         except ssl.SSLError as error:
@@ -29,14 +29,12 @@ def tls_context(authority_pem: str | None, certificate_pem: str | None, key_pem:
 
 
 @contextmanager
-def _unnamed_file(content: bytes) -> Iterator[str]:
+def _private_file(content: bytes) -> Iterator[str]:
     if hasattr(os, "memfd_create"):
-        descriptor = os.memfd_create("client-certificate")
-        try:
-            os.write(descriptor, content)
-            yield f"/proc/self/fd/{descriptor}"
-        finally:
-            os.close(descriptor)
+        with os.fdopen(os.memfd_create("client-certificate"), "wb") as memory:
+            memory.write(content)
+            memory.flush()
+            yield f"/proc/self/fd/{memory.fileno()}"
         return
     with NamedTemporaryFile() as file:
         file.write(content)
