@@ -9,7 +9,7 @@ first connection: when this client was made) and is forgotten only when all requ
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -24,6 +24,7 @@ from workerclient.clock import Clock
 from workerclient.codec import Raw
 from workerclient.endpoint import credentials_for, endpoint_for
 from workerclient.kind import ApiKind
+from workerclient.preflight import Missing, Need, missing_permissions, served_kinds
 from workerclient.reflector import KindState, Phase, Reflector, ReflectorLimits
 from workerclient.resource import CachedKind, Line, Resource
 from workerclient.retry import RetryLimits, RetryPolicy
@@ -138,6 +139,14 @@ class ClusterClient:
     def resource(self, kind: ApiKind) -> Resource[Raw]:
         """Return the way to read and write a kind that is not watched."""
         return Resource(self._line, kind)
+
+    async def served_kinds(self, kinds: Iterable[ApiKind]) -> Mapping[ApiKind, bool]:
+        """Return for each kind whether the cluster serves it at that version."""
+        return await served_kinds(self._line, kinds)
+
+    async def missing_permissions(self, needs: Iterable[Need]) -> list[Missing]:
+        """Return the verbs that the cluster would refuse us."""
+        return await missing_permissions(self._line, needs)
 
     def reconfigure(self, access: ClusterAccess) -> None:
         """Go on with another address or identity; calls on their way end on the old one."""
