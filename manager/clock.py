@@ -3,6 +3,7 @@
 import asyncio
 import time
 from types import TracebackType
+from typing import Self
 
 
 class SystemDeadline:
@@ -11,14 +12,14 @@ class SystemDeadline:
     def __init__(self, seconds: float) -> None:
         self._timeout = asyncio.timeout(seconds)
 
-    async def __aenter__(self) -> "SystemDeadline":
+    async def __aenter__(self) -> Self:
         await self._timeout.__aenter__()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> bool | None:
-        return await self._timeout.__aexit__(kind, error, traceback)
+    ) -> None:
+        await self._timeout.__aexit__(kind, error, traceback)
 
     def extend(self, seconds: float) -> None:
         """Let the timeout strike that many seconds from now."""

@@ -1,4 +1,4 @@
-"""Asks a cluster beforehand what it serves and what we may do there, so that what is missing is said at once and by name.
+"""Asks a cluster beforehand what it serves and what we may do there, so that what is missing is said by name.
 
 Reads only: discovery and SelfSubjectAccessReview, which every authenticated user may create.
 """
@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from workerclient import codec
-from workerclient.codec import Raw
 from workerclient.errors import NotServed, Operation, ProtocolViolation
 from workerclient.kind import ApiKind
 from workerclient.resource import Line
@@ -93,7 +92,7 @@ async def _is_allowed(line: Line, need: Need, verb: str) -> bool:
     }
     request = Request(operation, "POST", _REVIEWS.collection_path(), body=codec.encode(review), content_type=codec.JSON)
     # Nothing is stored by a review, so asking twice does no harm.
-    answer: Raw = codec.decode_any_object(operation, await line.transport.call(request, repeatable=True), "a review")
+    answer = codec.decode_any_object(operation, await line.transport.call(request, repeatable=True), "a review")
     status = answer.get("status")
     if not isinstance(status, dict) or not isinstance(status.get("allowed"), bool):
         raise ProtocolViolation(operation, "expected a review with status.allowed")

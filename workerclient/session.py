@@ -91,7 +91,7 @@ class Session:
     @property
     def skew(self) -> Skew | None:
         """Return how far the cluster's clock is from ours."""
-        return self._skew.estimate
+        return self._skew.estimate()
 
     async def send(self, request: Request, authorization: str | None) -> Answer:
         """Return the answer; raise when there is none in time, none at all, or one that is too large."""

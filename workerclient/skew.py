@@ -31,7 +31,6 @@ class SkewEstimator:
         self._intervals: deque[tuple[int, int]] = deque(maxlen=_WINDOW)
         self._parsed: tuple[str, int | None] = ("", None)
 
-    @property
     def estimate(self) -> Skew | None:
         """Return the difference as far as known, or None before the first usable answer."""
         if not self._intervals:

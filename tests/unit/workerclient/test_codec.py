@@ -3,7 +3,7 @@
 import pytest
 
 from workerclient import codec
-from workerclient.errors import Operation, ProtocolViolation
+from workerclient.errors import Operation, ProtocolViolation, Status
 from workerclient.kind import ApiKind, Key
 
 WORKLOAD = ApiKind("kueue.x-k8s.io", "v1beta2", "Workload", "workloads")
@@ -98,7 +98,7 @@ def test_a_status_is_read_as_far_as_it_makes_sense() -> None:
     status = codec.decode_status(body)
     assert status is not None
     assert (status.message, status.reason, status.name, status.kind, status.retry_after) == ("m", "r", "n", "k", 4.0)
-    assert codec.decode_status(b'{"kind":"Status","message":7,"details":[]}') == codec.Status()
+    assert codec.decode_status(b'{"kind":"Status","message":7,"details":[]}') == Status()
     assert codec.decode_status(b"<html>") is None
     assert codec.decode_status(b'{"kind":"Pod"}') is None
 
