@@ -4,7 +4,7 @@ Whatever a server may send — HTML, half a document, a list where an object bel
 `ProtocolViolation` that names the cluster and says what was expected, never as a wrong object or a traceback.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -133,7 +133,14 @@ def status_of(document: Raw) -> Status | None:
         kind=_text(details.get("kind")),
         name=_text(details.get("name")),
         retry_after=float(seconds) if isinstance(seconds, int) and seconds > 0 else None,
+        fields=frozenset(_cause_fields(details.get("causes"))),
     )
+
+
+def _cause_fields(causes: object) -> Iterator[str]:
+    for cause in causes if isinstance(causes, list) else ():
+        if isinstance(cause, dict) and isinstance(cause.get("field"), str):
+            yield cause["field"]
 
 
 def status_code_of(document: Raw) -> int:

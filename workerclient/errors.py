@@ -14,7 +14,8 @@
     ├── Expired              410: list again
     ├── Refused              no retry helps until somebody does what `remedy` says
     │   ├── Unauthenticated  401
-    │   ├── Forbidden        403
+    │   ├── Forbidden        403 because a role is missing
+    │   ├── Denied           403 because an admission rule (webhook, quota, namespace being deleted) says no
     │   └── Invalid          400, 413, 422 and the other 4xx
     └── ProtocolViolation    the answer is not what a Kubernetes API server sends
         └── TooLarge         it may be, but it is bigger than we are ready to hold
@@ -25,6 +26,7 @@ request's headers are not part of it, and the session strikes its own token out 
 
 # ruff: noqa: N818 - the names say what the caller should do; "Error" after each would say nothing more
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -142,6 +144,10 @@ class Forbidden(Refused):
     """The user of the kubeconfig may not do this."""
 
 
+class Denied(Refused):
+    """The user may do this, but a rule of the cluster says no to this object."""
+
+
 class Invalid(Refused):
     """The server does not accept the request as it is."""
 
@@ -163,6 +169,8 @@ class Status:
     kind: str = ""
     name: str = ""
     retry_after: float | None = None
+    fields: frozenset[str] = frozenset()
+    """The fields that the causes name."""
 
 
 def error_for(
@@ -173,6 +181,9 @@ def error_for(
     message = message or known.message or f"HTTP {code}"
     if code == 404:
         return _missing(operation, message, status)
+    if code == 422 and "metadata.uid" in known.fields:
+        # A patch that carries the uid of another incarnation is refused as an attempt to change an immutable field.
+        return Conflict(operation, message, reason=known.reason)
     if code == 409:
         conflict = AlreadyExists if known.reason == "AlreadyExists" else Conflict
         return conflict(operation, message, reason=known.reason)
@@ -216,12 +227,17 @@ def _refusal(operation: Operation, code: int, message: str, reason: str) -> Refu
         return Unauthenticated(
             operation, message, reason=reason, remedy=f"renew the credentials of cluster {operation.cluster}"
         )
+    if code == 403 and not _RBAC_SENTENCE.search(message):
+        return Denied(operation, message, reason=reason, remedy="see the rule that the message names")
     if code == 403:
         remedy = f'grant the verb "{operation.verb}" on {operation.resource} in cluster {operation.cluster}'
         return Forbidden(operation, message, reason=reason, remedy=remedy)
     remedy = _REMEDIES.get(code, "check that both clusters run versions that fit together")
     return Invalid(operation, message, reason=reason, remedy=remedy)
 
+
+_RBAC_SENTENCE: Final = re.compile(r'User "[^"]*" cannot \S+ (resource|path) ')
+"""Authorization and admission share the code and the reason; only the sentence tells them apart."""
 
 _REMEDIES: Final[Mapping[int, str]] = {
     413: "make the object smaller",

@@ -8,6 +8,7 @@ from workerclient.errors import (
     AlreadyExists,
     ClusterError,
     Conflict,
+    Denied,
     Expired,
     Forbidden,
     InternalFailure,
@@ -28,6 +29,13 @@ from workerclient.errors import (
 )
 
 OPERATION = Operation("w1", "create", "workloads.kueue.x-k8s.io", "team/a")
+
+
+CANNOT = (
+    'workloads.kueue.x-k8s.io "a" is forbidden: User "hub" cannot create resource "workloads" '
+    'in API group "kueue.x-k8s.io" in the namespace "team"'
+)
+DENIED = 'admission webhook "vworkload.kb.io" denied the request: spec.active: Invalid value'
 
 
 @dataclass(frozen=True)
@@ -53,7 +61,10 @@ CASES = {
     "500 without a Status does not": Case(500, None, Unavailable),
     "503 means unavailable": Case(503, Status(reason="ServiceUnavailable"), Unavailable),
     "401 asks for other credentials": Case(401, None, Unauthenticated),
-    "403 asks for a role": Case(403, Status(reason="Forbidden"), Forbidden),
+    "403 of authorization asks for a role": Case(403, Status(reason="Forbidden", message=CANNOT), Forbidden),
+    "403 of a webhook does not": Case(403, Status(reason="Forbidden", message=DENIED), Denied),
+    "403 without a sentence does not either": Case(403, None, Denied),
+    "422 about the uid is a failed precondition": Case(422, Status(fields=frozenset(["metadata.uid"])), Conflict),
     "422 asks for another object": Case(422, Status(reason="Invalid"), Invalid),
     "400 is refused": Case(400, None, Invalid),
     "a redirect is no answer of an API server": Case(302, None, ProtocolViolation),
@@ -72,10 +83,10 @@ def test_an_error_names_cluster_verb_resource_and_object() -> None:
 
 
 def test_a_refusal_says_what_would_help() -> None:
-    error = error_for(OPERATION, 403, Status(message="no"))
+    error = error_for(OPERATION, 403, Status(message=CANNOT))
     assert isinstance(error, Refused)
     assert error.remedy == 'grant the verb "create" on workloads.kueue.x-k8s.io in cluster w1'
-    assert str(error).endswith(f"no ({error.remedy})")
+    assert str(error).endswith(f"({error.remedy})")
 
 
 def test_a_throttled_request_was_not_executed_and_a_failed_one_may_have_been() -> None:
