@@ -38,6 +38,7 @@ class VirtualClock:
         self._elapsed_ns = 0
         self._order = count()
         self._alarms: list[tuple[float, int, Callable[[], None]]] = []
+        self._sleepers: list[float] = []
 
     def now_ns(self) -> int:
         """Return the wall time."""
@@ -53,8 +54,13 @@ class VirtualClock:
             await asyncio.sleep(0)
             return
         awake = asyncio.get_running_loop().create_future()
-        self.wake_at(self.monotonic() + seconds, lambda: None if awake.done() else awake.set_result(None))
-        await awake
+        due = self.monotonic() + seconds
+        self.wake_at(due, lambda: None if awake.done() else awake.set_result(None))
+        self._sleepers.append(due)
+        try:
+            await awake
+        finally:
+            self._sleepers.remove(due)
 
     @asynccontextmanager
     async def timeout(self, seconds: float) -> AsyncIterator[VirtualDeadline]:
@@ -83,9 +89,9 @@ class VirtualClock:
         self._start_ns = now_ns - self._elapsed_ns
 
     @property
-    def next_alarm(self) -> float | None:
-        """Return in how many seconds something falls due; deadlines of blocks that are over may be among it."""
-        return self._alarms[0][0] - self.monotonic() if self._alarms else None
+    def next_awakening(self) -> float | None:
+        """Return in how many seconds the first sleeper wakes, None when nobody sleeps."""
+        return min(self._sleepers) - self.monotonic() if self._sleepers else None
 
     def wake_at(self, when: float, ring: Callable[[], None]) -> None:
         """Keep a callback until `advance` reaches it."""

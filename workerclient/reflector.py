@@ -19,6 +19,7 @@ from workerclient.backoff import Backoff, Jitter
 from workerclient.clock import Clock
 from workerclient.codec import Page, WatchEvent
 from workerclient.errors import (
+    CircuitOpen,
     ClusterError,
     Expired,
     Forbidden,
@@ -81,8 +82,10 @@ class ReflectorCounts:
 
     events: int = 0
     lists: int = 0
+    watches: int = 0
     drops: int = 0
     garbage: int = 0
+    failures: int = 0
 
 
 class Reflector(Generic[Value]):
@@ -154,11 +157,7 @@ class Reflector(Generic[Value]):
         except Forbidden as error:
             return self._absent(Phase.FORBIDDEN, error)
         except ClusterError as error:
-            self._failures += 1
-            self._lose_track()
-            self._move(Phase.LOST, str(error))
-            asked = error.retry_after if isinstance(error, Retryable) else None
-            return max(asked or 0.0, self._backoff.delay(self._failures))
+            return self._lose(error)
         return self._backoff.delay(self._failures) if self._failures else 0.0
 
     # --- list
@@ -202,6 +201,7 @@ class Reflector(Generic[Value]):
     async def _watch(self) -> None:
         async with self._line.transport.watch(self._watch_request()) as stream:
             opened_at = self._clock.monotonic()
+            self.counts.watches += 1
             self._dropped_ns = None
             self._move(Phase.LIVE)
             try:
@@ -277,6 +277,16 @@ class Reflector(Generic[Value]):
         """Take note that events may have been missed: list again, and until then absence means nothing."""
         self._version = None
         self._cache.synced = False
+
+    def _lose(self, error: ClusterError) -> float:
+        self._failures += 1
+        self.counts.failures += 1
+        self._lose_track()
+        # An open breaker says no more than what opened it; repeating that keeps the reported cause still.
+        is_known = isinstance(error, CircuitOpen) and self.state.phase is Phase.LOST
+        self._move(Phase.LOST, self.state.problem if is_known else str(error))
+        asked = error.retry_after if isinstance(error, Retryable) else None
+        return max(asked or 0.0, self._backoff.delay(self._failures))
 
     def _absent(self, phase: Phase, error: ClusterError) -> float:
         self._lose_track()
