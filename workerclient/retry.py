@@ -50,7 +50,11 @@ class RetryPolicy:
             retry=retry_if_exception(lambda error: self._helps(error, repeatable=repeatable)),
             reraise=True,
         )
-        return await remaining(attempt)
+
+        async def once() -> Result:
+            return await attempt()  # tenacity awaits only what it recognises as a coroutine function
+
+        return await remaining(once)
 
     def _helps(self, error: BaseException, *, repeatable: bool) -> bool:
         if not isinstance(error, Retryable) or isinstance(error, CircuitOpen):

@@ -1,12 +1,13 @@
 """A stream is cut into lines wherever its chunks end."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workerclient.lines import LineSplitter, LineTooLongError
 
 
+@settings(deadline=None)
 @given(st.lists(st.binary().filter(lambda line: b"\n" not in line)), st.data())
 def test_any_cut_gives_the_same_lines(lines: list[bytes], data: st.DataObject) -> None:
     stream = b"".join(line + b"\n" for line in lines)

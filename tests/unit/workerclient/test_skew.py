@@ -2,7 +2,7 @@
 
 from email.utils import formatdate
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workerclient.skew import SkewEstimator
@@ -56,6 +56,7 @@ def test_what_is_no_date_is_ignored() -> None:
     assert estimator.estimate() is None
 
 
+@settings(deadline=None)
 @given(
     skew_ns=st.integers(-10_000 * SECOND, 10_000 * SECOND),
     trips=st.lists(st.tuples(st.integers(0, 90 * SECOND), st.integers(0, 3 * SECOND), st.floats(0, 1)), min_size=1),
