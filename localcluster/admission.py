@@ -1,0 +1,71 @@
+"""What happens to an object between decoding and storing: pruned, defaulted, validated.
+
+In this order, because defaults may fill what validation requires, and rules may rely on what the schema accepts.
+"""
+
+from enum import StrEnum
+
+from localcluster.kinds import Kind, Obj
+from localcluster.metadata import validate_metadata
+from localcluster.object_meta import METADATA, finalizer_warnings
+from localcluster.schema import FieldError, apply_defaults, prune, validate
+from localcluster.status import ApiError, bad_request, invalid, quoted
+from localcluster.structural import errors
+
+
+class FieldValidation(StrEnum):
+    """What to do about fields that a kind does not have."""
+
+    IGNORE = "Ignore"
+    WARN = "Warn"
+    STRICT = "Strict"
+
+
+def prune_unknown(kind: Kind, obj: Obj, policy: FieldValidation, patch: str | None = None) -> list[str]:
+    """Drop fields that the kind does not have; return warnings, or refuse under the strict policy.
+
+    The strict refusal of a patch is worded differently from that of an object, so `patch` is its text.
+    """
+    dropped = prune(kind.schema, obj)
+    meta = obj["metadata"]
+    for field in [field for field in meta if field not in METADATA.properties]:
+        del meta[field]
+        dropped.append(f"metadata.{field}")
+    if not dropped or policy is FieldValidation.IGNORE:
+        return []
+    complaints = [f"unknown field {quoted(path)}" for path in dropped]
+    if policy is FieldValidation.WARN:
+        return complaints
+    why = f"strict decoding error: {', '.join(complaints)}"
+    if patch is not None:
+        raise invalid("", "", "", [errors.invalid("patch", patch, why)])
+    raise bad_request(f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {why}')
+
+
+def fill_defaults(kind: Kind, obj: Obj, subresource: str = "") -> None:
+    """Fill in what the client left out, first by the schema, then, in the main resource, by the kind's own habit."""
+    apply_defaults(kind.schema, obj)
+    if not subresource:
+        kind.set_defaults(obj)
+
+
+def check(kind: Kind, new: Obj, old: Obj | None, subresource: str = "") -> None:
+    """Refuse an object that breaks its schema, its kind's rules or its webhook."""
+    found: list[FieldError] = validate_metadata(kind, new, old)
+    found.extend(validate(kind.schema, new, old))
+    if not found:
+        rule = kind.validate_status if subresource == "status" else kind.validate
+        found.extend(rule(new, old))
+    if found:
+        raise invalid(kind.kind, kind.group, new["metadata"].get("name", ""), found)
+    if kind.webhook is not None and (not subresource or kind.webhook.sees_status):
+        denial = kind.webhook.denial(new, old)
+        if denial is not None:
+            raise ApiError(403, "Forbidden", denial)
+
+
+def warnings_about(new: Obj, old: Obj | None) -> list[str]:
+    """Return advice that does not stop the write."""
+    if old is not None and new["metadata"].get("finalizers") == old["metadata"].get("finalizers"):
+        return []
+    return finalizer_warnings(new["metadata"])

@@ -1,0 +1,214 @@
+"""Group core/v1 without Pod, Node and Event: Namespace, Secret, ConfigMap, ServiceAccount, LimitRange."""
+
+import base64
+import binascii
+from collections.abc import Iterator, Sequence
+
+from localcluster.columns import age_column, computed_column, field_column, read, text_field
+from localcluster.fields import resource, resource_list
+from localcluster.kinds import Kind, Obj
+from localcluster.names import NameFormat
+from localcluster.schema import FieldError
+from localcluster.structural import errors
+from localcluster.structural.builder import anything, boolean, list_of, map_of, obj, preserved, string
+
+_NAME_LABEL = "kubernetes.io/metadata.name"
+
+
+def namespace_kind() -> Kind:
+    """Return the Namespace kind; its phase and its finalizer are the server's business."""
+    return Kind(
+        group="",
+        version="v1",
+        kind="Namespace",
+        plural="namespaces",
+        singular="namespace",
+        namespaced=False,
+        short_names=("ns",),
+        has_status=True,
+        schema=resource(
+            {
+                "spec": obj({"finalizers": list_of(string())}),
+                "status": obj({"phase": string(), "conditions": list_of(preserved(), keys=("type",))}),
+            }
+        ),
+        columns=(field_column("Status", "status.phase"), age_column()),
+        selectable_fields={"status.phase": text_field("status.phase"), "name": text_field("metadata.name")},
+        set_defaults=_label_with_name,
+        name_format=NameFormat.LABEL,
+    )
+
+
+def secret_kind() -> Kind:
+    """Return the Secret kind; its values are base64."""
+    return Kind(
+        group="",
+        version="v1",
+        kind="Secret",
+        plural="secrets",
+        singular="secret",
+        namespaced=True,
+        schema=resource(
+            {
+                "type": string(default="Opaque"),
+                "data": map_of(string()),
+                "stringData": map_of(string()),
+                "immutable": boolean(),
+            }
+        ),
+        columns=(field_column("Type", "type"), computed_column("Data", _count_secret_data), age_column()),
+        selectable_fields={"type": text_field("type")},
+        set_defaults=_encode_string_data,
+        validate=_check_secret,
+    )
+
+
+def config_map_kind() -> Kind:
+    """Return the ConfigMap kind."""
+    return Kind(
+        group="",
+        version="v1",
+        kind="ConfigMap",
+        plural="configmaps",
+        singular="configmap",
+        namespaced=True,
+        short_names=("cm",),
+        schema=resource({"data": map_of(string()), "binaryData": map_of(string()), "immutable": boolean()}),
+        columns=(computed_column("Data", _count_config_data), age_column()),
+        validate=_check_immutable_data,
+    )
+
+
+def service_account_kind() -> Kind:
+    """Return the ServiceAccount kind."""
+    return Kind(
+        group="",
+        version="v1",
+        kind="ServiceAccount",
+        plural="serviceaccounts",
+        singular="serviceaccount",
+        namespaced=True,
+        short_names=("sa",),
+        schema=resource(
+            {
+                "secrets": list_of(preserved(), keys=("name",)),
+                "imagePullSecrets": list_of(preserved(), keys=("name",)),
+                "automountServiceAccountToken": boolean(),
+            }
+        ),
+        columns=(age_column(),),
+    )
+
+
+def limit_range_kind() -> Kind:
+    """Return the LimitRange kind."""
+    limit = obj(
+        {
+            "type": string(),
+            "max": resource_list(),
+            "min": resource_list(),
+            "default": resource_list(),
+            "defaultRequest": resource_list(),
+            "maxLimitRequestRatio": resource_list(),
+        },
+        required=("type",),
+    )
+    return Kind(
+        group="",
+        version="v1",
+        kind="LimitRange",
+        plural="limitranges",
+        singular="limitrange",
+        namespaced=True,
+        short_names=("limits",),
+        schema=resource({"spec": obj({"limits": list_of(limit)}, required=("limits",))}),
+        columns=(field_column("Created At", "metadata.creationTimestamp"),),
+        set_defaults=_complete_limits,
+    )
+
+
+def rbac_kinds() -> tuple[Kind, ...]:
+    """Return roles and bindings: stored and shown, never evaluated."""
+    return tuple(
+        Kind(
+            group="rbac.authorization.k8s.io",
+            version="v1",
+            kind=kind,
+            plural=f"{kind.lower()}s",
+            singular=kind.lower(),
+            namespaced=not kind.startswith("Cluster"),
+            schema=resource({"rules": list_of(anything()), "roleRef": preserved()}, open_ended=True),
+            columns=((computed_column("Role", _role_of_binding),) if kind.endswith("Binding") else ())
+            + (age_column(),),
+            name_format=NameFormat.PATH_SEGMENT,
+        )
+        for kind in ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
+    )
+
+
+def _label_with_name(namespace: Obj) -> None:
+    metadata = namespace.setdefault("metadata", {})
+    if metadata.get("name"):
+        metadata.setdefault("labels", {})[_NAME_LABEL] = metadata["name"]
+
+
+def _complete_limits(limit_range: Obj) -> None:
+    """Derive a container's default limit from the maximum, and its default request from limit or minimum."""
+    for limit in read(limit_range, "spec.limits") or ():
+        if not isinstance(limit, dict) or limit.get("type") != "Container":
+            continue
+        for source, target in (("max", "default"), ("default", "defaultRequest"), ("min", "defaultRequest")):
+            if limit.get(source):
+                limit[target] = {**limit[source], **(limit.get(target) or {})}
+
+
+def _encode_string_data(secret: Obj) -> None:
+    """Move the write-only plain text into the data, as the API promises."""
+    plain = secret.pop("stringData", None)
+    if isinstance(plain, dict):
+        encoded = {
+            key: base64.b64encode(text.encode()).decode() for key, text in plain.items() if isinstance(text, str)
+        }
+        secret.setdefault("data", {}).update(encoded)
+
+
+def _check_secret(new: Obj, old: Obj | None) -> Sequence[FieldError]:
+    found = [*_check_base64(new.get("data") or {}), *_check_immutable_data(new, old)]
+    if old is not None and new.get("type") != old.get("type"):
+        found.append(errors.invalid("type", new.get("type"), errors.FIELD_IS_IMMUTABLE))
+    return found
+
+
+def _check_base64(encoded: Obj) -> Iterator[FieldError]:
+    """Name the key alone: the value is a secret even when it is malformed."""
+    for key, value in encoded.items():
+        try:
+            base64.b64decode(value, validate=True)
+        except binascii.Error:
+            yield errors.violated(f"data[{key}]", "must be base64")
+
+
+def _check_immutable_data(new: Obj, old: Obj | None) -> Sequence[FieldError]:
+    if old is None or not old.get("immutable"):
+        return ()
+    found = (
+        [] if new.get("immutable") else [errors.forbidden("immutable", "field is immutable when `immutable` is set")]
+    )
+    found.extend(
+        errors.forbidden(field, "field is immutable when `immutable` is set")
+        for field in ("data", "binaryData")
+        if new.get(field) != old.get(field)
+    )
+    return found
+
+
+def _count_secret_data(secret: Obj) -> str:
+    return str(len(secret.get("data") or {}))
+
+
+def _count_config_data(config_map: Obj) -> str:
+    return str(len(config_map.get("data") or {}) + len(config_map.get("binaryData") or {}))
+
+
+def _role_of_binding(binding: Obj) -> str:
+    return f"{read(binding, 'roleRef.kind')}/{read(binding, 'roleRef.name')}"

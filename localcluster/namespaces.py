@@ -1,0 +1,62 @@
+"""The life of namespaces: what a new one gets, who may create in one, and which may not go.
+
+A namespace that is being deleted is emptied by `localcluster.gc`, which then removes the finalizer set here.
+"""
+
+from localcluster.kinds import Kind, Obj
+from localcluster.ledger import Collection
+from localcluster.status import ApiError, forbidden
+
+NAMESPACES = "namespaces"
+COLLECTION = "namespaces/v1"
+FINALIZER = "kubernetes"
+_IMMORTAL = frozenset({"default", "kube-system", "kube-public"})
+INITIAL = ("default", "kube-system", "kube-public", "kube-node-lease")
+
+
+def is_namespace(kind: Kind) -> bool:
+    """Tell whether the kind is the core Namespace."""
+    return kind.plural == NAMESPACES and kind.group == ""
+
+
+def prepare_namespace(obj: Obj) -> None:
+    """Give a new namespace its label, its finalizer and its phase."""
+    meta = obj["metadata"]
+    if meta.get("name"):
+        meta["labels"] = {**meta.get("labels", {}), "kubernetes.io/metadata.name": meta["name"]}
+    spec = obj.setdefault("spec", {})
+    if FINALIZER not in spec.setdefault("finalizers", []):
+        spec["finalizers"].append(FINALIZER)
+    obj["status"] = {"phase": "Active"}
+
+
+def keep_finalizers(new: Obj, old: Obj) -> None:
+    """Take spec.finalizers from the stored namespace: only /finalize may change them."""
+    spec = {**(new.get("spec") or {})}
+    spec.pop("finalizers", None)
+    if "finalizers" in old.get("spec", {}):
+        spec["finalizers"] = old["spec"]["finalizers"]
+    new["spec"] = spec
+
+
+def refuse_if_immortal(kind: Kind, name: str) -> None:
+    """Refuse to delete the namespaces that a cluster cannot be without."""
+    if name in _IMMORTAL:
+        raise forbidden(kind, name, "this namespace may not be deleted")
+
+
+def refuse_if_closed(namespaces: Collection, kind: Kind, namespace: str, name: str) -> None:
+    """Refuse to create in a namespace that does not exist or is going away."""
+    found = namespaces.get(("", namespace))
+    if found is None:
+        raise ApiError(
+            404, "NotFound", f'namespaces "{namespace}" not found', details={"name": namespace, "kind": NAMESPACES}
+        )
+    if found.obj["metadata"].get("deletionTimestamp"):
+        cause = {
+            "reason": "NamespaceTerminating",
+            "message": f"namespace {namespace} is being terminated",
+            "field": "metadata.namespace",
+        }
+        why = f"unable to create new content in namespace {namespace} because it is being terminated"
+        raise forbidden(kind, name, why, [cause])
