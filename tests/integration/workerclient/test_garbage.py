@@ -27,7 +27,7 @@ Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 async def serving(handler: Handler, directory: Path) -> AsyncIterator[ClusterAccess]:
     """Serve whatever the handler says, over HTTPS."""
     certificates = issue_certificates("odd")
-    server = web.Server(handler)
+    server = web.Server(handler, handler_cancellation=True)
     loop = asyncio.get_running_loop()
     listener = await loop.create_server(server, "127.0.0.1", 0, ssl=certificates.server_context(directory))
     port = listener.sockets[0].getsockname()[1]
@@ -36,8 +36,9 @@ async def serving(handler: Handler, directory: Path) -> AsyncIterator[ClusterAcc
     finally:
         listener.close()
         for connection in list(server.connections):
-            connection.force_close()
-        await server.shutdown(0)
+            if connection.transport is not None:
+                connection.transport.abort()
+        await server.shutdown(1)
 
 
 def answering(status: int, body: bytes, content_type: str = "application/json", **headers: str) -> Handler:
