@@ -27,7 +27,7 @@ _SAMPLE: Final = 120
 class Page:
     """One chunk of a list."""
 
-    items: Sequence[Raw]
+    items: Sequence[tuple["Identity", Raw]]
     resource_version: str
     next_token: str
 
@@ -72,7 +72,7 @@ def decode_any_object(operation: Operation, body: bytes, expected: str) -> Raw:
 
 
 def decode_page(operation: Operation, body: bytes, kind: ApiKind) -> Page:
-    """Return the chunk of a list which the body holds; its items are given the kind that servers leave out there."""
+    """Return the chunk of a list which the body holds."""
     document = _mapping(operation, body, f"a {kind.kind}List")
     if document.get("kind") != f"{kind.kind}List" or document.get("apiVersion") != kind.api_version:
         raise ProtocolViolation(operation, f"expected a {kind.api_version} {kind.kind}List, got {_called(document)}")
@@ -86,11 +86,13 @@ def decode_page(operation: Operation, body: bytes, kind: ApiKind) -> Page:
     token = metadata.get("continue") or ""
     if not isinstance(version, str) or not version or not isinstance(token, str):
         raise ProtocolViolation(operation, f"expected a {kind.kind}List with a resourceVersion, got {version!r}")
-    for item in items:
-        if not isinstance(item, dict):
-            raise ProtocolViolation(operation, f"expected {kind.kind} objects in the list, got {_called(item)}")
-        identity_of(operation, item)
-    return Page(items, version, token)
+    return Page([(_listed_identity(operation, kind, item), item) for item in items], version, token)
+
+
+def _listed_identity(operation: Operation, kind: ApiKind, item: object) -> "Identity":
+    if not isinstance(item, dict):
+        raise ProtocolViolation(operation, f"expected {kind.kind} objects in the list, got {_called(item)}")
+    return identity_of(operation, item)
 
 
 def decode_event(operation: Operation, line: bytes) -> WatchEvent:

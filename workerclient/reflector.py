@@ -175,8 +175,7 @@ class Reflector(Generic[Value]):
                 if not version:
                     version = page.resource_version
                     self._check_age(page)
-                for item in page.items:
-                    identity = codec.identity_of(self._operation("list"), item)
+                for identity, item in page.items:
                     if listing.add(identity, self._watched.read(identity, item)):
                         self._watched.on_change(identity.key)
         for key in listing.finish(version):

@@ -13,6 +13,7 @@ from email.utils import parsedate_to_datetime
 from typing import Final
 
 _SECOND_NS: Final = 1_000_000_000
+_UNBOUNDED_NS: Final = 1 << 63
 _WINDOW: Final = 32
 
 
@@ -29,28 +30,32 @@ class SkewEstimator:
 
     def __init__(self) -> None:
         self._intervals: deque[tuple[int, int]] = deque(maxlen=_WINDOW)
+        self._low, self._high = -_UNBOUNDED_NS, _UNBOUNDED_NS
         self._parsed: tuple[str, int | None] = ("", None)
 
     def estimate(self) -> Skew | None:
         """Return the difference as far as known, or None before the first usable answer."""
         if not self._intervals:
             return None
-        low, high = self._intersection()
-        return Skew((low + high) / 2 / _SECOND_NS, (high - low) / 2 / _SECOND_NS)
+        return Skew((self._low + self._high) / 2 / _SECOND_NS, (self._high - self._low) / 2 / _SECOND_NS)
 
     def observe(self, date: str, sent_ns: int, received_ns: int) -> None:
         """Take the header of one answer into account; a header that is no date is ignored."""
         server_ns = self._parse(date)
         if server_ns is None or received_ns < sent_ns:
             return
-        self._intervals.append((server_ns - received_ns, server_ns + _SECOND_NS - sent_ns))
-        low, high = self._intersection()
-        while low > high:
+        low, high = server_ns - received_ns, server_ns + _SECOND_NS - sent_ns
+        if low <= self._low and high >= self._high:
+            return  # says nothing new, like most answers within one second
+        self._intervals.append((low, high))
+        self._intersect()
+        while self._low > self._high:
             self._intervals.popleft()
-            low, high = self._intersection()
+            self._intersect()
 
-    def _intersection(self) -> tuple[int, int]:
-        return max(low for low, _ in self._intervals), min(high for _, high in self._intervals)
+    def _intersect(self) -> None:
+        self._low = max(low for low, _ in self._intervals)
+        self._high = min(high for _, high in self._intervals)
 
     def _parse(self, date: str) -> int | None:
         if self._parsed[0] != date:
