@@ -4,11 +4,12 @@ In this order, because defaults may fill what validation requires, and rules may
 """
 
 from enum import StrEnum
+from functools import cache
 
 from localcluster.kinds import Kind, Obj
 from localcluster.metadata import validate_metadata
 from localcluster.object_meta import METADATA, finalizer_warnings
-from localcluster.schema import FieldError, apply_defaults, prune, validate
+from localcluster.schema import FieldError, Schema, apply_defaults, prune, validate
 from localcluster.status import ApiError, bad_request, invalid, quoted
 from localcluster.structural import errors
 
@@ -21,12 +22,25 @@ class FieldValidation(StrEnum):
     STRICT = "Strict"
 
 
-def prune_unknown(kind: Kind, obj: Obj, policy: FieldValidation, patch: str | None = None) -> list[str]:
+@cache
+def _status_schema(schema: Schema) -> Schema:
+    """Return the part of a schema that a write of /status has to satisfy: all else was checked when it was stored."""
+    status = {field: child for field, child in schema.properties.items() if field == "status"}
+    return Schema("object", properties=status, preserve_unknown=True, invariants=schema.invariants)
+
+
+def _schema_for(kind: Kind, subresource: str) -> Schema:
+    return _status_schema(kind.schema) if subresource == "status" else kind.schema
+
+
+def prune_unknown(
+    kind: Kind, obj: Obj, policy: FieldValidation, subresource: str = "", patch: str | None = None
+) -> list[str]:
     """Drop fields that the kind does not have; return warnings, or refuse under the strict policy.
 
     The strict refusal of a patch is worded differently from that of an object, so `patch` is its text.
     """
-    dropped = prune(kind.schema, obj)
+    dropped = prune(_schema_for(kind, subresource), obj)
     meta = obj["metadata"]
     for field in [field for field in meta if field not in METADATA.properties]:
         del meta[field]
@@ -44,7 +58,7 @@ def prune_unknown(kind: Kind, obj: Obj, policy: FieldValidation, patch: str | No
 
 def fill_defaults(kind: Kind, obj: Obj, subresource: str = "") -> None:
     """Fill in what the client left out, first by the schema, then, in the main resource, by the kind's own habit."""
-    apply_defaults(kind.schema, obj)
+    apply_defaults(_schema_for(kind, subresource), obj)
     if not subresource:
         kind.set_defaults(obj)
 
@@ -52,9 +66,9 @@ def fill_defaults(kind: Kind, obj: Obj, subresource: str = "") -> None:
 def check(kind: Kind, new: Obj, old: Obj | None, subresource: str = "") -> None:
     """Refuse an object that breaks its schema, its kind's rules or its webhook."""
     found: list[FieldError] = validate_metadata(kind, new, old)
-    found.extend(validate(kind.schema, new, old))
-    if not found:
-        rule = kind.validate_status if subresource == "status" else kind.validate
+    found.extend(validate(_schema_for(kind, subresource), new, old))
+    if not found and subresource in ("", "status"):
+        rule = kind.validate_status if subresource else kind.validate
         found.extend(rule(new, old))
     if found:
         raise invalid(kind.kind, kind.group, new["metadata"].get("name", ""), found)

@@ -83,4 +83,4 @@ class ManualClock:
 
 def rfc3339(moment: datetime) -> str:
     """Return the moment as Kubernetes writes `metav1.Time`: whole seconds, Z."""
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return moment.isoformat(timespec="seconds")[:19] + "Z"

@@ -40,6 +40,13 @@ class LocalClusterError(Exception):
     """A local cluster cannot be started; the message is for the one who asked."""
 
 
+def _make_directory(directory: Path) -> None:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise LocalClusterError(f"cannot make directory {directory}: {error.strerror}") from error
+
+
 class Partition(StrEnum):
     """How an unreachable cluster looks from outside."""
 
@@ -118,8 +125,8 @@ class LocalCluster:
 
     async def start(self) -> None:
         """Write the files and listen."""
+        _make_directory(self._directory)
         try:
-            self._directory.mkdir(parents=True, exist_ok=True)
             if self._certificates is None:
                 self._certificates = issue_certificates(self.name)
                 self._tls = self._certificates.server_context(self._directory)
@@ -229,6 +236,7 @@ class LocalCluster:
         kind = self.store.kind(NAMESPACES)
         for name in INITIAL:
             self.store.create(kind, {"metadata": {"name": name}}, options=WriteOptions(manager="kube-apiserver"))
+        self.store.ledger.forget_history()
 
 
 class LocalClusters(Mapping[str, LocalCluster]):
@@ -239,6 +247,7 @@ class LocalClusters(Mapping[str, LocalCluster]):
             raise LocalClusterError(f"cluster names must differ; given more than once: {', '.join(duplicates)}")
         served = all_kinds() if kinds is None else tuple(kinds)
         self._clusters = {name: LocalCluster(name, directory, kinds=served) for name in names}
+        self._directory = directory
         self._stack = AsyncExitStack()
 
     def __getitem__(self, name: str) -> LocalCluster:
@@ -251,11 +260,16 @@ class LocalClusters(Mapping[str, LocalCluster]):
         return len(self._clusters)
 
     async def __aenter__(self) -> Self:
+        _make_directory(self._directory)
         async with AsyncExitStack() as stack:
+            for cluster in self._clusters.values():
+                stack.push_async_callback(cluster.stop)
+            failures: list[LocalClusterError] = []
             async with asyncio.TaskGroup() as starting:
                 for cluster in self._clusters.values():
-                    stack.push_async_callback(cluster.stop)
-                    starting.create_task(cluster.start())
+                    starting.create_task(_start(cluster, failures))
+            if failures:
+                raise failures[0]
             self._stack = stack.pop_all()
         return self
 
@@ -263,3 +277,10 @@ class LocalClusters(Mapping[str, LocalCluster]):
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         await self._stack.aclose()
+
+
+async def _start(cluster: LocalCluster, failures: list[LocalClusterError]) -> None:
+    try:
+        await cluster.start()
+    except LocalClusterError as error:
+        failures.append(error)

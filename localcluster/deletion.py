@@ -123,10 +123,10 @@ def _refuse_broken_preconditions(kind: Kind, old: Version, options: DeleteOption
             f"the UID in the precondition ({options.uid}) does not match the UID in record ({uid}). "
             "The object might have been deleted and then recreated"
         )
-        raise conflict(kind, old.key[1], why, by_kind=True)
+        raise conflict(kind, old.key[1], why, kind.kind)
     if options.resource_version is not None and options.resource_version != str(old.revision):
         why = (
             f"the ResourceVersion in the precondition ({options.resource_version}) does not match the ResourceVersion "
             f"in record ({old.revision}). The object might have been modified"
         )
-        raise conflict(kind, old.key[1], why, by_kind=True)
+        raise conflict(kind, old.key[1], why, kind.kind)

@@ -5,7 +5,8 @@ All decisions are made elsewhere; here is only what has to wait: bodies, version
 
 import asyncio
 import logging
-from email.utils import format_datetime
+from email.utils import formatdate
+from functools import lru_cache
 from urllib.parse import parse_qs, unquote
 
 import orjson
@@ -260,7 +261,7 @@ class ApiServer:
             {
                 "Content-Type": content_type,
                 "Cache-Control": "no-cache, private",
-                "Date": format_datetime(self._store.clock.now(), usegmt=True),
+                "Date": _http_date(int(self._store.clock.now().timestamp())),
             }
         )
 
@@ -271,6 +272,11 @@ class ApiServer:
         if reply.retry_after is not None:
             headers["Retry-After"] = str(reply.retry_after)
         return web.Response(body=reply.body, status=reply.status, headers=headers)
+
+
+@lru_cache(maxsize=4)
+def _http_date(seconds: int) -> str:
+    return formatdate(seconds, usegmt=True)
 
 
 def _make_request(

@@ -1,5 +1,6 @@
 """Validation of `metadata`, the same for every kind but for the format of its names."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -9,6 +10,7 @@ from localcluster.schema import FieldError
 from localcluster.structural import errors
 
 ANNOTATION_SIZE_LIMIT: Final = 256 * 1024
+_URL_PATH: Final = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
 _ORPHAN: Final = "orphan"
 _FOREGROUND: Final = "foregroundDeletion"
 _IMMUTABLE: Final = (
@@ -53,6 +55,19 @@ def check_annotations(annotations: Mapping[str, str], field: str) -> list[FieldE
 def check_label_name(name: str, field: str) -> list[FieldError]:
     """Return what is wrong with a single label key or another qualified name."""
     return [errors.invalid(field, name, problem) for problem in explain_label_key(name)]
+
+
+def check_domain_prefixed_path(path: str, field: str) -> list[FieldError]:
+    """Return what is wrong with the name of a controller or a gate, such as `example.com/name`; at most 63 bytes."""
+    domain, _, rest = path.partition("/")
+    if not domain or not rest:
+        return [errors.invalid(field, path, 'must be a domain-prefixed path (such as "acme.io/foo")')]
+    found = [errors.invalid(field, domain, problem) for problem in explain_name(domain, NameFormat.SUBDOMAIN)]
+    if _URL_PATH.fullmatch(rest) is None:
+        found.append(errors.invalid(field, rest, f"Invalid path (regex used for validation is '{_URL_PATH.pattern}')"))
+    if len(path) > 63:
+        found.append(errors.too_long(field, 63))
+    return found
 
 
 def _check_identity(kind: Kind, metadata: Mapping[str, Any]) -> list[FieldError]:

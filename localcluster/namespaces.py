@@ -19,19 +19,24 @@ def is_namespace(kind: Kind) -> bool:
     return kind.plural == NAMESPACES and kind.group == ""
 
 
-def prepare_namespace(obj: Obj) -> None:
-    """Give a new namespace its label, its finalizer and its phase."""
+def label_namespace(obj: Obj) -> None:
+    """Keep the label by which selectors find a namespace by its name."""
     meta = obj["metadata"]
     if meta.get("name"):
         meta["labels"] = {**meta.get("labels", {}), "kubernetes.io/metadata.name": meta["name"]}
+
+
+def open_namespace(obj: Obj) -> None:
+    """Give a new namespace its finalizer and its phase, which nobody owns."""
     spec = obj.setdefault("spec", {})
     if FINALIZER not in spec.setdefault("finalizers", []):
         spec["finalizers"].append(FINALIZER)
     obj["status"] = {"phase": "Active"}
 
 
-def keep_finalizers(new: Obj, old: Obj) -> None:
-    """Take spec.finalizers from the stored namespace: only /finalize may change them."""
+def keep_open(new: Obj, old: Obj) -> None:
+    """Take spec.finalizers from the stored namespace: only /finalize may change them. Keep the label."""
+    label_namespace(new)
     spec = {**(new.get("spec") or {})}
     spec.pop("finalizers", None)
     if "finalizers" in old.get("spec", {}):

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from localcluster.kinds import Kind, Obj
 from localcluster.schema import Schema
 from localcluster.status import ApiError, bad_request, quoted
+from localcluster.traits import is_builtin
 
 _STRING = Schema("string")
 _STRINGS = Schema("object", values=_STRING)
@@ -61,12 +62,13 @@ def metadata_of(kind: Kind, obj: Obj) -> Obj:
         meta = obj["metadata"] = {}
     if not isinstance(meta, dict):
         raise _undecodable(kind, meta, "metadata of type v1.ObjectMeta")
-    for field, (fits, go_type) in _SHAPES.items():
-        value = meta.get(field)
+    for field, value in list(meta.items()):
+        fits, go_type = _SHAPES.get(field, _ANY_SHAPE)
         if value is None:
-            meta.pop(field, None)
+            del meta[field]
         elif not fits(value):
-            raise _undecodable(kind, value, f"ObjectMeta.{field} of type {go_type}")
+            parent = "ObjectMeta.metadata" if is_builtin(kind) else "ObjectMeta"
+            raise _undecodable(kind, value, f"{parent}.{field} of type {go_type}")
     return meta
 
 
@@ -90,6 +92,11 @@ def _is_integer(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
+def _is_anything(_value: object) -> bool:
+    return True
+
+
+_ANY_SHAPE = (_is_anything, "any")
 _TEXTS = ("name", "generateName", "namespace", "uid", "resourceVersion", "creationTimestamp", "deletionTimestamp")
 _SHAPES: dict[str, tuple[Callable[[object], bool], str]] = {
     **dict.fromkeys(_TEXTS, (_is_string, "string")),

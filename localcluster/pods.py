@@ -4,6 +4,7 @@ from localcluster.kinds import Kind, Obj
 from localcluster.status import bad_request, conflict
 
 _DEFAULT_GRACE_SECONDS = 30
+_BINDING = "pods/binding"
 _ENDED = ("Succeeded", "Failed")
 
 
@@ -31,9 +32,9 @@ def bound(kind: Kind, pod: Obj, binding: Obj, time: str) -> Obj:
     if target.get("kind", "Node") not in ("", "Node"):
         raise bad_request("target.kind must be Node")
     if pod["metadata"].get("deletionTimestamp"):
-        raise conflict(kind, name, f"pod {name} is being deleted, cannot be assigned to a host")
+        raise conflict(kind, name, f"pod {name} is being deleted, cannot be assigned to a host", _BINDING)
     if current := pod["spec"].get("nodeName"):
-        raise conflict(kind, name, f'pod {name} is already assigned to node "{current}"')
+        raise conflict(kind, name, f'pod {name} is already assigned to node "{current}"', _BINDING)
     status = pod.get("status", {})
     scheduled = {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": time}
     others = [each for each in status.get("conditions", []) if each.get("type") != "PodScheduled"]

@@ -121,7 +121,8 @@ class View:
     def encode(self, document: Obj) -> bytes:
         """Return any document in the negotiated encoding."""
         if self.representation.media_type == YAML:
-            text: str = yaml.safe_dump(document, sort_keys=False)
+            unshared = orjson.loads(orjson.dumps(document))
+            text: str = yaml.safe_dump(unshared, sort_keys=False)
             return text.encode()
         return orjson.dumps(document)
 

@@ -14,7 +14,7 @@ from localcluster.structural import errors
 from localcluster.traits import is_builtin
 
 _DECODABLE = (JSON, YAML, "application/vnd.kubernetes.protobuf")
-_SHOWN_BODY = 24
+_SHOWN_BODY = 30
 
 
 @dataclass(frozen=True, slots=True)

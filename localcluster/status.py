@@ -97,9 +97,9 @@ def already_exists(kind: Kind, name: str) -> ApiError:
     return ApiError(409, "AlreadyExists", message, details=resource_details(kind, name))
 
 
-def conflict(kind: Kind, name: str, why: str, *, by_kind: bool = False) -> ApiError:
-    """Refuse: the caller decided on an older state; deletion preconditions are worded with the kind's name."""
-    noun = kind.kind if by_kind else kind.plural
+def conflict(kind: Kind, name: str, why: str, noun: str = "") -> ApiError:
+    """Refuse: the caller decided on an older state. The object is named by its resource unless a noun is given."""
+    noun = noun or kind.plural
     message = f"Operation cannot be fulfilled on {qualified(noun, kind.group)} {quoted(name)}: {why}"
     return ApiError(409, "Conflict", message, details=resource_details(kind, name, noun))
 
@@ -131,7 +131,8 @@ def invalid(kind: str, group: str, name: str, errors: Sequence[FieldError]) -> A
         details["name"] = name
     if group:
         details["group"] = group
-    details["kind"] = kind
+    if kind:
+        details["kind"] = kind
     details["causes"] = causes
     head = f"{qualified(kind, group)} {quoted(name)} is invalid"
     return ApiError(422, "Invalid", f"{head}: {_aggregate(errors)}" if errors else head, details=details)

@@ -130,7 +130,7 @@ class Store:
         if not meta.get("name") and meta.get("generateName"):
             meta["name"] = _generated_name(meta["generateName"])
         if namespaces.is_namespace(kind):
-            namespaces.prepare_namespace(obj)
+            namespaces.label_namespace(obj)
         admission.fill_defaults(kind, obj)
         drop_empty_metadata(meta)
         admission.check(kind, obj, None)
@@ -146,6 +146,8 @@ class Store:
         if has_generation(kind):
             meta["generation"] = 1
         meta["managedFields"] = managed_fields(new)
+        if namespaces.is_namespace(kind):
+            namespaces.open_namespace(new)
         return Written(self._put(collection, key, new, options), created=True, warnings=warnings)
 
     # Changing
@@ -175,7 +177,7 @@ class Store:
         if not meta.get("resourceVersion") and needs_version_on_put(kind):
             problem = errors.invalid("metadata.resourceVersion", 0, "must be specified for an update")
             raise invalid(kind.plural, kind.group, name, [problem])
-        unknown = admission.prune_unknown(kind, obj, options.field_validation)
+        unknown = admission.prune_unknown(kind, obj, options.field_validation, subresource)
         return self._replace(kind, old, obj, subresource, options, unknown)
 
     def patch(
@@ -194,12 +196,15 @@ class Store:
         patched = change(old.obj)
         if not isinstance(patched, dict):
             raise bad_request("the patched object is not an object")
+        if subresource == "status":
+            # Nothing else will be taken from it, and copying a whole object is not free.
+            patched = {field: patched[field] for field in ("metadata", "status") if field in patched}
         obj: Obj = orjson.loads(orjson.dumps(patched))
         meta = metadata_of(kind, obj)
         _refuse_other_name(meta.get("name", name), name)
         settle_namespace(kind, meta, namespace)
         meta["name"] = name
-        unknown = admission.prune_unknown(kind, obj, options.field_validation, patch=text or "")
+        unknown = admission.prune_unknown(kind, obj, options.field_validation, subresource, patch=text or "")
         return self._replace(kind, old, obj, subresource, options, unknown)
 
     def patch_status(self, kind: Kind, name: str, change: Callable[[Obj], object], namespace: str = "") -> Written:
@@ -306,7 +311,7 @@ class Store:
             if "status" in old:
                 obj["status"] = old["status"]
         if namespaces.is_namespace(kind):
-            namespaces.keep_finalizers(obj, old)
+            namespaces.keep_open(obj, old)
         return _with_head(kind, obj)
 
     # Pods

@@ -154,22 +154,27 @@ def _label_with_name(namespace: Obj) -> None:
 
 def _complete_limits(limit_range: Obj) -> None:
     """Derive a container's default limit from the maximum, and its default request from limit or minimum."""
-    for limit in read(limit_range, "spec.limits") or ():
-        if not isinstance(limit, dict) or limit.get("type") != "Container":
-            continue
-        for source, target in (("max", "default"), ("default", "defaultRequest"), ("min", "defaultRequest")):
-            if limit.get(source):
-                limit[target] = {**limit[source], **(limit.get(target) or {})}
+    limits = read(limit_range, "spec.limits")
+    for limit in limits if isinstance(limits, list) else ():
+        if isinstance(limit, dict) and limit.get("type") == "Container":
+            for source, target in (("max", "default"), ("default", "defaultRequest"), ("min", "defaultRequest")):
+                _fill_amounts(limit, source, target)
+
+
+def _fill_amounts(limit: Obj, source: str, target: str) -> None:
+    known, given = limit.get(source), limit.get(target, {})
+    if isinstance(known, dict) and isinstance(given, dict):
+        limit[target] = {**known, **given}
 
 
 def _encode_string_data(secret: Obj) -> None:
     """Move the write-only plain text into the data, as the API promises."""
-    plain = secret.pop("stringData", None)
-    if isinstance(plain, dict):
-        encoded = {
-            key: base64.b64encode(text.encode()).decode() for key, text in plain.items() if isinstance(text, str)
-        }
-        secret.setdefault("data", {}).update(encoded)
+    plain = secret.get("stringData")
+    if not isinstance(plain, dict) or not all(isinstance(text, str) for text in plain.values()):
+        return
+    if isinstance(secret.setdefault("data", {}), dict):
+        secret["data"].update({key: base64.b64encode(text.encode()).decode() for key, text in plain.items()})
+        del secret["stringData"]
 
 
 def _check_secret(new: Obj, old: Obj | None) -> Sequence[FieldError]:
@@ -191,15 +196,11 @@ def _check_base64(encoded: Obj) -> Iterator[FieldError]:
 def _check_immutable_data(new: Obj, old: Obj | None) -> Sequence[FieldError]:
     if old is None or not old.get("immutable"):
         return ()
-    found = (
-        [] if new.get("immutable") else [errors.forbidden("immutable", "field is immutable when `immutable` is set")]
-    )
-    found.extend(
+    return [
         errors.forbidden(field, "field is immutable when `immutable` is set")
-        for field in ("data", "binaryData")
+        for field in ("immutable", "data", "binaryData")
         if new.get(field) != old.get(field)
-    )
-    return found
+    ]
 
 
 def _count_secret_data(secret: Obj) -> str:

@@ -11,11 +11,10 @@ from localcluster.columns import has_condition, read
 from localcluster.durations import seconds_between
 from localcluster.equality import is_same
 from localcluster.kinds import Obj
-from localcluster.names import NameFormat, explain_name
+from localcluster.metadata import check_domain_prefixed_path
 from localcluster.schema import FieldError
 from localcluster.structural import errors
 
-_MANAGED_BY_LIMIT = 63
 _NOT_NEGATIVE_SPEC = (
     "parallelism",
     "completions",
@@ -55,7 +54,7 @@ def check_job_status(new: Obj, old: Obj | None) -> Sequence[FieldError]:
 def _check_spec(spec: Obj) -> Iterator[FieldError]:
     yield from check_not_negative(spec, _NOT_NEGATIVE_SPEC, "spec")
     if "managedBy" in spec:
-        yield from _check_managed_by(spec["managedBy"])
+        yield from check_domain_prefixed_path(spec["managedBy"], "spec.managedBy")
     if spec.get("completionMode") == "Indexed" and "completions" not in spec:
         yield errors.required("spec.completions", "when completion mode is Indexed")
     yield from _check_template(read(spec, "template.spec") or {})
@@ -81,17 +80,6 @@ def _check_selector(spec: Obj) -> Iterator[FieldError]:
     if any(labels.get(key) != value for key, value in selected.items()):
         complaint = "`selector` does not match template `labels`"
         yield errors.invalid("spec.template.metadata.labels", labels, complaint)
-
-
-def _check_managed_by(manager: str) -> Iterator[FieldError]:
-    domain, slash, path = manager.partition("/")
-    if not slash or not domain or not path:
-        yield errors.invalid("spec.managedBy", manager, 'must be a domain-prefixed path (such as "acme.io/foo")')
-    else:
-        for problem in explain_name(domain, NameFormat.SUBDOMAIN):
-            yield errors.invalid("spec.managedBy", domain, problem)
-    if len(manager) > _MANAGED_BY_LIMIT:
-        yield errors.too_long("spec.managedBy", _MANAGED_BY_LIMIT)
 
 
 def _check_spec_update(spec: Obj, old: Obj) -> Iterator[FieldError]:

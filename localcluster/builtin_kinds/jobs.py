@@ -127,17 +127,24 @@ def _prepare_job(job: Obj) -> None:
     spec = job.get("spec")
     if not isinstance(spec, dict) or spec.get("manualSelector"):
         return
+    labels = _part(_part(_part(spec, "template"), "metadata"), "labels")
+    selected = _part(_part(spec, "selector"), "matchLabels")
+    if labels is None or selected is None:
+        return
     metadata = job["metadata"]
-    template = spec.setdefault("template", {})
-    labels = template.setdefault("metadata", {}).setdefault("labels", {})
     for label in _NAME_LABELS:
         labels.setdefault(label, metadata["name"])
     for label in _UID_LABELS:
         labels.setdefault(label, metadata["uid"])
-    selected = spec.setdefault("selector", {}).setdefault("matchLabels", {})
     selected.setdefault(_UID_LABELS[1], metadata["uid"])
     if not metadata.get("labels"):
-        metadata["labels"] = dict(labels)
+        metadata["labels"] = {key: value for key, value in labels.items() if isinstance(value, str)}
+
+
+def _part(parent: Obj | None, key: str) -> Obj | None:
+    """Return the object under a key, made if absent; None if something else is there, for validation to tell."""
+    part = None if parent is None else parent.setdefault(key, {})
+    return part if isinstance(part, dict) else None
 
 
 def _describe_status(job: Obj) -> str:

@@ -68,7 +68,7 @@ def _find_class(spec: Obj, lookup: Lookup) -> _Priority | str:
     """Return the priority that the spec asks for, or the complaint that there is no such class."""
     classes = {stored["metadata"]["name"]: stored for stored in lookup(_GROUP, "priorityclasses")}
     name = spec.get("priorityClassName") or _default_class(classes)
-    if not name:
+    if not isinstance(name, str) or not name:
         return _Priority("", 0, _PREEMPTS)
     if name in classes:
         stored = classes[name]

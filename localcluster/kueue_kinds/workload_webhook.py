@@ -9,6 +9,7 @@ from typing import Any
 
 from localcluster.columns import has_condition, read
 from localcluster.kinds import Obj, Webhook
+from localcluster.kueue_kinds.admission_gates import check_admission_gates
 from localcluster.kueue_kinds.workload_invariants import QUOTA_RESERVED
 from localcluster.kueue_kinds.workload_webhook_updates import check_update, is_elastic
 from localcluster.metadata import check_annotations, check_label_name, check_labels
@@ -39,6 +40,7 @@ def _check_workload(new: Obj, old: Obj | None) -> Iterator[FieldError]:
     yield from _check_reclaimable_pods(new, old)
     for index, check in enumerate(read(new, "status.admissionChecks") or ()):
         yield from _check_pod_set_updates(check, new, f"status.admissionChecks[{index}].podSetUpdates")
+    yield from check_admission_gates(new, old)
 
 
 def _check_pod_set(pod_set: Obj, path: str) -> Iterator[FieldError]:

@@ -15,7 +15,6 @@ NOT_NOMINATED = "when setting clusterName it must be one of the nominatedCluster
 
 _ELASTIC_ANNOTATION = f"{KUEUE_GROUP}/elastic-job"
 _REPLACEMENT_ANNOTATION = f"{KUEUE_GROUP}/workload-slice-replacement-for"
-_GATED_BY_ANNOTATION = f"{KUEUE_GROUP}/admission-gated-by"
 _SET_LATER = ("topologyAssignment", "delayedTopologyRequest")
 
 
@@ -34,7 +33,6 @@ def check_update(new: Obj, old: Obj) -> Iterator[FieldError]:
     yield from _check_admission(read(new, "status.admission"), read(old, "status.admission"))
     yield from _check_ready_checks(new, old)
     yield from _check_cluster_name(new, old)
-    yield from _check_admission_gates(new, old)
 
 
 def _check_pod_sets(new: Sequence[Obj], old: Sequence[Obj]) -> Iterator[FieldError]:
@@ -102,13 +100,3 @@ def _check_cluster_name(new: Obj, old: Obj) -> Iterator[FieldError]:
         return
     if chosen not in (read(old, "status.nominatedClusterNames") or ()):
         yield errors.invalid("status.clusterName", chosen, NOT_NOMINATED)
-
-
-def _check_admission_gates(new: Obj, old: Obj) -> Iterator[FieldError]:
-    path = "metadata.annotations"
-    current = (read(new, path) or {}).get(_GATED_BY_ANNOTATION, "")
-    stored = (read(old, path) or {}).get(_GATED_BY_ANNOTATION, "")
-    if current and not stored:
-        yield errors.forbidden(f"{path}[{_GATED_BY_ANNOTATION}]", "cannot add admission gate after creation")
-    elif current and not set(current.split(",")) <= set(stored.split(",")):
-        yield errors.forbidden(f"{path}[{_GATED_BY_ANNOTATION}]", "can only remove gates, not add new ones")

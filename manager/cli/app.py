@@ -3,6 +3,7 @@
 import typer
 
 from manager.cli import config
+from manager.cli.local import local
 
 app = typer.Typer(
     name="turnstile",
@@ -25,3 +26,6 @@ def version() -> None:
     from importlib.metadata import version as installed_version
 
     typer.echo(f"turnstile {installed_version('multikueue-turnstile')}")
+
+
+app.command()(local)

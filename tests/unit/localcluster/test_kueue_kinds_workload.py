@@ -195,3 +195,38 @@ def test_an_older_kueue_drops_gates_silently() -> None:
 
     assert outcome.dropped == ["spec.preemptionGates", "status.preemptionGates"]
     assert outcome.complaints == []
+
+
+GATED_BY = "kueue.x-k8s.io/admission-gated-by"
+GATE_CASES: dict[str, tuple[str | None, str, list[str]]] = {
+    "two gates at birth": (None, "a.io/x, b.io/y", []),
+    "a gate opens": ("a.io/x,b.io/y", "b.io/y", []),
+    "the last gate opens": ("a.io/x", "", []),
+    "no gate is added to an ungated workload": ("", "a.io/x", ["Forbidden: cannot add admission gate after creation"]),
+    "no gate is added to a gated one": (
+        "a.io/x",
+        "a.io/x,b.io/y",
+        ["Forbidden: can only remove gates, not add new ones"],
+    ),
+    "an empty name": (None, "a.io/x,", ['Invalid value: "a.io/x,": cannot contain empty gate names']),
+    "a name twice": (None, "a.io/x,a.io/x", ['Invalid value: "a.io/x,a.io/x": duplicate gate name: a.io/x']),
+    "a name without a domain": (
+        None,
+        "x",
+        ['Invalid value: "x": must be a domain-prefixed path (such as "acme.io/foo")'],
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after", "want"), GATE_CASES.values(), ids=GATE_CASES.keys())
+def test_admission_gates(before: str | None, after: str, want: list[str]) -> None:
+    old = None if before is None else stored({})
+    new = deepcopy(WORKLOAD if old is None else old)
+    if old is not None:
+        old["metadata"]["annotations"] = {GATED_BY: before}
+    new["metadata"]["annotations"] = {GATED_BY: after}
+
+    outcome = write(find_kind("Workload"), new, old)
+
+    prefix = f'admission webhook "vworkload.kb.io" denied the request: metadata.annotations[{GATED_BY}]: '
+    assert outcome.complaints == [f"{prefix}{complaint}" for complaint in want]

@@ -1,8 +1,9 @@
 """Writes as a server makes them, without a server: the steps that `Kind` documents, in their order."""
 
 from collections.abc import Iterable
-from copy import deepcopy
 from dataclasses import dataclass
+
+import orjson
 
 from localcluster.kinds import Kind, Obj
 from localcluster.metadata import validate_metadata
@@ -36,11 +37,17 @@ def find_kind(name: str, group: str | None = None, version: str | None = None) -
     )
 
 
+def as_received(obj: Obj) -> Obj:
+    """Return the object as a server decodes it, sharing nothing with the original."""
+    decoded: Obj = orjson.loads(orjson.dumps(obj))
+    return decoded
+
+
 def write(
     kind: Kind, obj: Obj, stored: Obj | None = None, *, status: bool = False, others: Iterable[Obj] = ()
 ) -> Outcome:
     """Create the object, or with `stored` update it or its status."""
-    new = deepcopy(obj)
+    new = as_received(obj)
     if kind.namespaced:
         new.setdefault("metadata", {}).setdefault("namespace", "default")
     dropped = prune(kind.schema, new)

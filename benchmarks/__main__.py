@@ -1,0 +1,21 @@
+"""`python -m benchmarks [name …]` runs all benchmarks, or the named ones, and prints their tables."""
+
+import sys
+
+from benchmarks import local_server
+
+BENCHMARKS = {"local_server": local_server.run}
+
+
+def main(names: list[str]) -> int:
+    """Run the benchmarks; refuse names that there are none of."""
+    unknown = [name for name in names if name not in BENCHMARKS]
+    if unknown:
+        print(f"error: no benchmark named {', '.join(unknown)}; there are: {', '.join(BENCHMARKS)}", file=sys.stderr)
+        return 2
+    for name in names or BENCHMARKS:
+        BENCHMARKS[name]()
+    return 0
+
+
+sys.exit(main(sys.argv[1:]))
