@@ -6,9 +6,10 @@ and every error names the variable that it came from.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from pydantic import BaseModel
 
@@ -16,7 +17,10 @@ from config import names, syntax
 from config.fieldtypes import VariableText
 from config.settings import Configuration, Tree
 from config.shape import FieldShape, fields_of
-from config.yamldocument import Path as Place
+from config.yamldocument import Place
+
+_SERVICE_LINK: Final = re.compile(r"\w+_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_\w+)?)")
+_SERVICE_ADDRESS: Final = re.compile(r"(tcp|udp|sctp)://.*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,8 @@ def read_environment(environ: Mapping[str, str]) -> Environment:
     for variable, text in sorted(environ.items()):
         if not variable.startswith(names.ENVIRONMENT_PREFIX) or variable == names.CONFIG_FILE_VARIABLE:
             continue
+        if variable not in known and _is_service_link(variable, text):
+            continue
         if variable not in known:
             problems.append(VariableProblem(variable, _unknown_variable(variable, known)))
             continue
@@ -70,6 +76,12 @@ def _variables(
             yield variable, ((*path, file_name), shape)
 
 
+def _is_service_link(variable: str, text: str) -> bool:
+    """Tell whether Kubernetes put the variable into our pod because a Service's name begins with `turnstile`."""
+    is_address = variable.endswith("_PORT") and _SERVICE_ADDRESS.fullmatch(text) is not None
+    return is_address or _SERVICE_LINK.fullmatch(variable) is not None
+
+
 def _value_of(shape: FieldShape, text: str) -> Any:
     if shape.repeated:
         return json.loads(text)
@@ -83,5 +95,6 @@ def _put(tree: Tree, path: tuple[str, ...], value: object) -> None:
 
 
 def _unknown_variable(variable: str, known: Mapping[str, object]) -> str:
-    meant = syntax.closest(variable, known)
-    return f"unknown variable; did you mean {meant}?" if meant else "unknown variable: it names no field"
+    prefix = names.ENVIRONMENT_PREFIX
+    meant = syntax.closest(variable.removeprefix(prefix), [name.removeprefix(prefix) for name in known])
+    return f"unknown variable; did you mean {prefix}{meant}?" if meant else "unknown variable: it names no field"

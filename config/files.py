@@ -13,20 +13,24 @@ class UnreadableFileError(ValueError):
     """Why a file could not be read; the sentence names the remedy, not the file."""
 
 
-def read_bounded(path: Path, limit: int, *, follow_symlinks: bool = True) -> bytes:
+def read_bounded(path: Path, limit: int, *, confined: bool = False) -> bytes:
     """Return the file's content; `limit` bytes at most, so that a wrong path cannot exhaust memory.
 
-    `follow_symlinks=False` refuses a last component that became a symbolic link after the caller resolved the path.
+    `confined` is for a path that somebody less trusted chose and that the caller has resolved: a symbolic link that
+    took its place meanwhile is not followed, and only a regular file is read (a pipe could hang the reader).
     """
     # Without O_NONBLOCK, opening a FIFO that nobody writes to would hang for ever.
-    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow_symlinks else os.O_NOFOLLOW)
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (os.O_NOFOLLOW if confined else 0)
     try:
         descriptor = os.open(path, flags)
     except OSError as error:
         raise UnreadableFileError(_sentence(error)) from error
     try:
-        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+        mode = os.fstat(descriptor).st_mode
+        if stat.S_ISDIR(mode):
             raise UnreadableFileError("is a directory: name a file in it")
+        if confined and not stat.S_ISREG(mode):
+            raise UnreadableFileError("is not a regular file")
         os.set_blocking(descriptor, True)
         return _read(descriptor, limit)
     except OSError as error:

@@ -16,8 +16,7 @@ from config.files import UnreadableFileError, read_bounded
 from config.problems import ConfigurationError, Problem, dotted, kind_of, shown
 from config.settings import Configuration, Tree
 from config.shape import FieldShape, fields_of, walk
-from config.yamldocument import NotYamlError, YamlDocument, read_yaml
-from config.yamldocument import Path as Place
+from config.yamldocument import NotYamlError, Place, YamlDocument, read_yaml
 
 MAX_FILE_SIZE: Final = 1 << 20
 
@@ -60,7 +59,7 @@ class _Load:
 
     def run(self) -> Loaded:
         if not isinstance(self.document.tree, dict):
-            what = "is empty" if self.document.tree is None else f"holds {shown(self.document.tree)}"
+            what = "is empty" if self.document.tree is None else f"holds {kind_of(self.document.tree)}"
             expected = f"a mapping with apiVersion: {names.CONFIG_API_VERSION} and kind: {names.CONFIG_KIND}"
             raise ConfigurationError([Problem(f"{what}: expected {expected}", file=self.file)])
         for problem in self.document.problems:

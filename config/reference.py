@@ -4,8 +4,10 @@ All three are computed from the model, so that they are right by construction.
 """
 
 import json
+import sys
 import textwrap
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
 from pydantic import BaseModel
@@ -119,3 +121,8 @@ def _default_cell(path: str, shape: FieldShape) -> str:
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    for document in map(Path, sys.argv[1:]):
+        document.write_text(with_table(document.read_text()))

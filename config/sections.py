@@ -83,6 +83,12 @@ class Hub(Section):
     """Marks the objects of this hub on the workers, so it must be unique among hubs that share a worker. Without it,
     it is derived from the UID of the hub's namespace kube-system."""
 
+    @model_validator(mode="after")
+    def _context_needs_a_kubeconfig(self) -> Self:
+        if self.context is not None and self.kubeconfig is None:
+            raise _refused_at("context", self.context, "only together with kubeconfig, which is where contexts are")
+        return self
+
 
 class SecretReference(Section):
     """A Secret in the namespace `hub.namespace`."""

@@ -69,7 +69,7 @@ def closest(word: str, known: Iterable[str]) -> str | None:
     """Return the known word that a typo most likely meant."""
     by_lower = {name.replace("_", "").lower(): name for name in known}
     typed = word[:_LONGEST_TYPO].replace("_", "").replace("-", "").lower()
-    matches = difflib.get_close_matches(typed, by_lower, n=1, cutoff=0.7)
+    matches = difflib.get_close_matches(typed, by_lower, n=1, cutoff=0.6)
     return by_lower[matches[0]] if matches else None
 
 

@@ -18,7 +18,7 @@ from yaml.reader import Reader, ReaderError
 from yaml.resolver import BaseResolver
 from yaml.scanner import Scanner
 
-Path = tuple[str | int, ...]
+Place = tuple[str | int, ...]
 """A place in the tree: ("workers", 2, "name")."""
 
 MAX_DEPTH: Final = 64
@@ -34,7 +34,7 @@ class YamlProblem:
 
     line: int
     message: str
-    path: Path = ()
+    path: Place = ()
 
 
 class NotYamlError(ValueError):
@@ -50,10 +50,10 @@ class YamlDocument:
     """The values, the line (from 1) of each, and what was refused on the way."""
 
     tree: object
-    lines: Mapping[Path, int]
+    lines: Mapping[Place, int]
     problems: tuple[YamlProblem, ...]
 
-    def line_of(self, path: Path) -> int:
+    def line_of(self, path: Place) -> int:
         """Return the line of the place, or of the nearest place around it that exists."""
         while path not in self.lines:
             path = path[:-1]
@@ -143,11 +143,11 @@ def _too_deep(mark: Mark) -> NotYamlError:
 
 @dataclass(slots=True)
 class _Builder:
-    lines: dict[Path, int] = field(default_factory=dict)
+    lines: dict[Place, int] = field(default_factory=dict)
     problems: list[YamlProblem] = field(default_factory=list)
     nodes: int = 0
 
-    def build(self, node: Node, path: Path) -> object:
+    def build(self, node: Node, path: Place) -> object:
         self._count(node, path)
         self.lines.setdefault(path, node.start_mark.line + 1)
         match node:
@@ -158,7 +158,7 @@ class _Builder:
             case _:
                 return _scalar(node)
 
-    def _count(self, node: Node, path: Path) -> None:
+    def _count(self, node: Node, path: Place) -> None:
         # An alias leads to the same node again: counting visits, not nodes, is what defuses a bomb; depth ends a cycle.
         self.nodes += 1
         if self.nodes > MAX_NODES:
@@ -166,7 +166,7 @@ class _Builder:
         if len(path) > MAX_DEPTH:
             raise _too_deep(node.start_mark)
 
-    def _mapping(self, node: MappingNode, path: Path) -> dict[str, object]:
+    def _mapping(self, node: MappingNode, path: Place) -> dict[str, object]:
         values: dict[str, object] = {}
         for key_node, value_node in node.value:
             line = key_node.start_mark.line + 1

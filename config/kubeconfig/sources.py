@@ -29,7 +29,7 @@ def load_worker_kubeconfig(path: Path, policy: KubeconfigPolicy, context: str | 
 
 def load_hub_kubeconfig(path: Path, policy: KubeconfigPolicy, context: str | None = None) -> ClusterAccess:
     """Load the hub's kubeconfig: the operator names it, so it may lie anywhere; its content is held to the policy."""
-    raw = _read(path, "kubeconfig file", follow_symlinks=True)
+    raw = _read(path, "kubeconfig file", confined=False)
     return with_files_read(parse_kubeconfig(raw, policy, context, path.parent), policy.allowed_directories)
 
 
@@ -87,8 +87,8 @@ def _content(material: Material, what: str, allowed: tuple[Path, ...]) -> bytes:
     return material if isinstance(material, bytes) else _read(confine(material, allowed), f"{what} file")
 
 
-def _read(path: Path, what: str, *, follow_symlinks: bool = False) -> bytes:
+def _read(path: Path, what: str, *, confined: bool = True) -> bytes:
     try:
-        return read_bounded(path, MAX_KUBECONFIG_SIZE, follow_symlinks=follow_symlinks)
+        return read_bounded(path, MAX_KUBECONFIG_SIZE, confined=confined)
     except UnreadableFileError as error:
         raise KubeconfigError(KubeconfigReason.BAD, f'{what} "{path}" {error}') from error

@@ -37,9 +37,7 @@ def validate(
     file: Annotated[
         Path | None,
         typer.Argument(
-            envvar=CONFIG_FILE_VARIABLE,
-            show_envvar=True,
-            help=f"The file, or - for standard input. [default: {CONFIG_FILE}]",
+            help=f"The file, or - for standard input; without it ${CONFIG_FILE_VARIABLE}, else {CONFIG_FILE}."
         ),
     ] = None,
     file_option: Annotated[Path | None, typer.Option("--file", "-f", help="The same as FILE.")] = None,
@@ -53,7 +51,9 @@ def validate(
     from config.loading import load_configuration
     from config.problems import ConfigurationError
 
-    path = file_option or file or Path(CONFIG_FILE)
+    if file and file_option:
+        raise typer.BadParameter("name the file once, as FILE or with --file")
+    path = file_option or file or default_file()
     try:
         loaded = load_configuration(STANDARD_INPUT if str(path) == "-" else path, os.environ)
         if kubeconfigs:
@@ -80,6 +80,11 @@ def schema() -> None:
     from config.reference import json_schema
 
     typer.echo(json.dumps(json_schema(), indent=2))
+
+
+def default_file() -> Path:
+    """Return the file that is used when the user names none."""
+    return Path(os.environ.get(CONFIG_FILE_VARIABLE) or CONFIG_FILE)
 
 
 def _check_kubeconfigs(loaded: "Loaded") -> None:
