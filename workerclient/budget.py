@@ -79,7 +79,7 @@ class Budget:
                     raise
         except TimeoutError as error:
             waited = f"the request stood in line for {self._limits.longest_wait_seconds:g} s"
-            wait = 1.0 / self._limits.queries_per_second
+            wait = self._limits.longest_wait_seconds
             raise Throttled(operation, f"our own request budget is used up: {waited}", retry_after=wait) from error
 
     async def _take(self, floor: int) -> None:

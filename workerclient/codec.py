@@ -48,10 +48,15 @@ def encode(document: Mapping[str, Any] | Sequence[Any]) -> bytes:
 def decode_object(operation: Operation, body: bytes, kind: ApiKind) -> Raw:
     """Return the object of that kind which the body holds."""
     document = _mapping(operation, body, f"one {kind.kind}")
-    if document.get("kind") != kind.kind or document.get("apiVersion") != kind.api_version:
-        raise ProtocolViolation(operation, f"expected one {kind.api_version} {kind.kind}, got {_called(document)}")
+    check_kind(operation, document, kind)
     identity_of(operation, document)
     return document
+
+
+def check_kind(operation: Operation, document: Raw, kind: ApiKind) -> None:
+    """Raise if the object is of another kind or version."""
+    if document.get("kind") != kind.kind or document.get("apiVersion") != kind.api_version:
+        raise ProtocolViolation(operation, f"expected one {kind.api_version} {kind.kind}, got {_called(document)}")
 
 
 def decode_deletion(operation: Operation, body: bytes) -> Raw | None:

@@ -1,10 +1,8 @@
 """Names on the wire: what a kind is called in URLs, and what an object is called within a kind."""
 
 from dataclasses import dataclass
-from typing import NamedTuple, NewType
+from typing import NamedTuple
 from urllib.parse import quote
-
-ClusterName = NewType("ClusterName", str)
 
 
 class Key(NamedTuple):

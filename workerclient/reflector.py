@@ -16,6 +16,7 @@ from typing import Final, Generic, TypeVar
 
 from workerclient import codec
 from workerclient.backoff import Backoff, Jitter
+from workerclient.budget import Lane
 from workerclient.clock import Clock
 from workerclient.codec import Page, WatchEvent
 from workerclient.errors import (
@@ -37,6 +38,8 @@ from workerclient.session import Request, Stream
 Value = TypeVar("Value")
 
 _PATIENCE_WITH_OLD_LISTS: Final = 3
+_LONGEST_PAUSE_SECONDS: Final = 60.0
+"""A server that asks for more patience than this is asked again nevertheless."""
 
 
 class Phase(StrEnum):
@@ -169,6 +172,7 @@ class Reflector(Generic[Value]):
             label_selector=self._watched.label_selector,
             namespace=self._watched.namespace,
             page_size=self._limits.page_size,
+            lane=Lane.URGENT,  # a crowd of writes must not make a cluster look lost
         )
         async with aclosing(pages):
             async for page in pages:
@@ -235,8 +239,7 @@ class Reflector(Generic[Value]):
     def _apply(self, operation: Operation, event: WatchEvent) -> None:
         if event.type == "ERROR":
             raise error_for(operation, codec.status_code_of(event.object), codec.status_of(event.object))
-        if event.object.get("kind") != self._watched.kind.kind:
-            raise ProtocolViolation(operation, f"expected events of {self._watched.kind.kind} objects")
+        codec.check_kind(operation, event.object, self._watched.kind)
         if event.type == "BOOKMARK":
             self._version = codec.bookmark_version(operation, event.object)
             self._cache.observe_progress(self._version)
@@ -285,7 +288,7 @@ class Reflector(Generic[Value]):
         is_known = isinstance(error, CircuitOpen) and self.state.phase is Phase.LOST
         self._move(Phase.LOST, self.state.problem if is_known else str(error))
         asked = error.retry_after if isinstance(error, Retryable) else None
-        return max(asked or 0.0, self._backoff.delay(self._failures))
+        return max(min(asked or 0.0, _LONGEST_PAUSE_SECONDS), self._backoff.delay(self._failures))
 
     def _absent(self, phase: Phase, error: ClusterError) -> float:
         self._lose_track()

@@ -149,7 +149,7 @@ class Resource(Generic[Value]):
             self._cached.remember(operation, left)
 
     async def pages(
-        self, *, label_selector: str = "", namespace: str = "", page_size: int = 500
+        self, *, label_selector: str = "", namespace: str = "", page_size: int = 500, lane: Lane = Lane.BULK
     ) -> AsyncGenerator[Page, None]:
         """Yield a consistent list chunk by chunk, each in a single attempt.
 
@@ -166,7 +166,7 @@ class Resource(Generic[Value]):
                 parameters["continue"] = token
             request = Request(operation, "GET", self._kind.collection_path(namespace), parameters)
             try:
-                body = await self._line.transport.call_once(request)
+                body = await self._line.transport.call_once(request, lane=lane)
             except TooLarge:
                 if page_size == 1:
                     raise

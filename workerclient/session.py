@@ -1,7 +1,7 @@
 """The HTTP connections to one cluster: HTTP/1.1 over TLS, deadlines, size limits, and the cluster's idea of the time.
 
 Watches have a pool of their own, so that they never take a connection from requests. Redirects are not followed (they
-could carry the token elsewhere), cookies are not kept, and proxies from the environment are ignored unless asked for.
+could carry the token elsewhere), cookies are not kept, and proxies that the environment names are ignored.
 Invariant: whatever happens on the wire leaves here as a `ClusterError`, and no error holds the token.
 """
 
@@ -36,8 +36,6 @@ class Endpoint:
     server_name: str | None = None
     """The name to expect in the certificate, where that differs from the host in `server`."""
     proxy: str | None = None
-    trust_environment: bool = False
-    """Whether HTTPS_PROXY and the like are obeyed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +174,7 @@ class Session:
             cookie_jar=aiohttp.DummyCookieJar(),
             headers={"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": _USER_AGENT},
             timeout=_NO_AIOHTTP_TIMEOUTS,
-            trust_env=self._endpoint.trust_environment,
+            trust_env=False,
             read_bufsize=_READ_BUFFER,
         )
 

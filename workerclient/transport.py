@@ -46,7 +46,7 @@ class Transport:
     async def watch(self, request: Request) -> AsyncIterator[Stream]:
         """Open a watch; only its opening counts for the budget and the breaker."""
         async with AsyncExitStack() as stack:
-            async with self.budget.admit(Lane.BULK, request.operation):
+            async with self.budget.admit(Lane.URGENT, request.operation):
                 with self.breaker.passage(request.operation):
                     stream = await self._open(stack, request)
             yield stream

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from workerclient.cache import Index, Unreadable
 from workerclient.codec import Identity, Raw
@@ -10,6 +10,9 @@ from workerclient.errors import printable
 from workerclient.kind import ApiKind, Key
 
 Value = TypeVar("Value")
+
+_SHAPE_ERRORS: Final = (ArithmeticError, AttributeError, LookupError, TypeError)
+"""What an object of unforeseen shape can provoke in a projection; no such object may end the connection."""
 
 
 def tell_nobody(_key: Key) -> None:
@@ -38,3 +41,5 @@ class WatchedKind(Generic[Value]):
             return self.project(raw)
         except ValueError as error:
             return Unreadable(identity, printable(str(error)))
+        except _SHAPE_ERRORS as error:
+            return Unreadable(identity, printable(f"it has an unforeseen shape: {type(error).__name__}: {error}"))

@@ -166,9 +166,9 @@ GARBAGE_EVENTS = {
     "HTML": b"<html>\n",
     "half an event and the end": b'{"type":"ADDED","object":{"kind":"Conf\n',
     "another kind": b'{"type":"ADDED","object":{"kind":"Pod",' + METADATA + b"}}\n",
-    "an unknown type": b'{"type":"CHANGED","object":{"kind":"ConfigMap",' + METADATA + b"}}\n",
-    "no identity": b'{"type":"ADDED","object":{"kind":"ConfigMap","metadata":{}}}\n',
-    "a bookmark without version": b'{"type":"BOOKMARK","object":{"kind":"ConfigMap","metadata":{}}}\n',
+    "an unknown type": b'{"type":"CHANGED","object":{"apiVersion":"v1","kind":"ConfigMap",' + METADATA + b"}}\n",
+    "no identity": b'{"type":"ADDED","object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{}}}\n',
+    "a versionless bookmark": b'{"type":"BOOKMARK","object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{}}}\n',
 }
 
 
@@ -196,7 +196,7 @@ async def test_an_event_without_end_is_given_up(tmp_path: Path) -> None:
 
 
 async def test_an_event_at_the_end_of_a_stream_that_broke_off_is_not_believed(tmp_path: Path) -> None:
-    script = ScriptedWatch(b'{"type":"ADDED","object":{"kind":"ConfigMap",' + METADATA + b"}}")
+    script = ScriptedWatch(b'{"type":"ADDED","object":{"apiVersion":"v1","kind":"ConfigMap",' + METADATA + b"}}")
     async with serving(script.answer, tmp_path) as access:
         story = told_to(Setting(), access, "odd")
         async with story.client.running():
