@@ -82,11 +82,14 @@ class Cache(Generic[Value]):
 
     def observe_deletion(self, identity: Identity) -> bool:
         """Take the end of an object that the cluster reported and return whether that was news."""
-        self._advance(version_number(identity.resource_version))
+        version = version_number(identity.resource_version)
+        self._advance(version)
         self._deleted.discard(identity.uid)
         entry = self._entries.get(identity.key)
         if entry is None or entry.identity.uid != identity.uid:
             return False  # another incarnation of that name lives
+        if _is_after(entry.version, version):
+            return False  # it left the selector for a while, and our own newer write brought it back
         self._remove(identity.key)
         return True
 

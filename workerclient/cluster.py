@@ -88,8 +88,6 @@ class _Follower(Protocol):
     state: KindState
 
     @property
-    def resource_name(self) -> str: ...
-    @property
     def is_required(self) -> bool: ...
     async def run(self) -> None: ...
     def start_anew(self) -> None: ...
@@ -227,9 +225,5 @@ _BROKEN = (Phase.LOST, Phase.NOT_SERVED, Phase.FORBIDDEN)
 
 def _connected_message(optional: list[_Follower]) -> str:
     """Return Kueue's own text, and behind it what is not as it could be."""
-    troubles = [
-        f"{follower.resource_name}: {follower.state.problem}"
-        for follower in optional
-        if follower.state.phase in _BROKEN
-    ]
+    troubles = [follower.state.problem for follower in optional if follower.state.phase in _BROKEN]
     return "; ".join(["Connected", *troubles])

@@ -178,16 +178,16 @@ def identity_of(operation: Operation, document: Raw) -> Identity:
 
 
 def sample(body: bytes) -> str:
-    """Return the beginning of a body, fit to stand in a message."""
+    """Return the beginning of a body in quotes, fit to stand in a message."""
     text = body[: _SAMPLE * 2].decode("utf-8", errors="replace")
-    return printable(text, _SAMPLE)
+    return f'"{printable(text.strip(), _SAMPLE)}"'
 
 
 def _mapping(operation: Operation, body: bytes, expected: str) -> Raw:
     try:
         document = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        detail = f"expected {expected} as JSON, got {len(body)} bytes that are not: {sample(body)!r}"
+        detail = f"expected {expected} as JSON, got {len(body)} bytes that are not: {sample(body)}"
         raise ProtocolViolation(operation, detail) from error
     if not isinstance(document, dict):
         raise ProtocolViolation(operation, f"expected {expected}, got {_called(document)}")

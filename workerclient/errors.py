@@ -209,8 +209,10 @@ def printable(text: str, limit: int = MAX_MESSAGE) -> str:
 
 def _missing(operation: Operation, message: str, status: Status | None) -> ClusterError:
     # Only a Status that names an object proves its absence; a bare 404 may come from a missing CRD or a proxy.
-    if status is None or not status.name:
-        return NotServed(operation, message, reason=status.reason if status else "")
+    if status is None:
+        return NotServed(operation, "the cluster does not serve this kind")
+    if not status.name:
+        return NotServed(operation, message, reason=status.reason)
     return NotFound(operation, message, reason=status.reason, kind=status.kind, name=status.name)
 
 

@@ -89,6 +89,8 @@ class ReflectorCounts:
     drops: int = 0
     garbage: int = 0
     failures: int = 0
+    last_drop: str = ""
+    """Why the last watch that broke did so."""
 
 
 class Reflector(Generic[Value]):
@@ -119,11 +121,6 @@ class Reflector(Generic[Value]):
         self._dropped_ns: int | None = clock.now_ns()
         self.state = KindState(Phase.SYNCING, self._dropped_ns)
         self.counts = ReflectorCounts()
-
-    @property
-    def resource_name(self) -> str:
-        """Return the kind's name as RBAC rules spell it."""
-        return self._watched.kind.resource
 
     @property
     def is_required(self) -> bool:
@@ -209,16 +206,16 @@ class Reflector(Generic[Value]):
             self._move(Phase.LIVE)
             try:
                 await self._consume(stream)
-            except ProtocolViolation:
+            except ProtocolViolation as error:
                 self.counts.garbage += 1
-                self._drop()
+                self._drop(str(error))
                 self._lose_track()
             except TimeoutError:
-                self._drop()  # half-open: the other side is gone without a word
+                self._drop(f"the watch was silent for {self._limits.liveness_seconds:g} s")
             except Expired:
                 raise
-            except ClusterError:
-                self._drop()
+            except ClusterError as error:
+                self._drop(str(error))
             now = self._clock.monotonic()
         self._failures = 0 if now - opened_at >= self._limits.settled_seconds else self._failures + 1
         if now - self._listed_at >= self._limits.relist_seconds:
@@ -271,8 +268,9 @@ class Reflector(Generic[Value]):
 
     # --- where we stand
 
-    def _drop(self) -> None:
+    def _drop(self, problem: str) -> None:
         self.counts.drops += 1
+        self.counts.last_drop = problem
         self._dropped_ns = self._clock.now_ns()
 
     def _lose_track(self) -> None:
@@ -306,4 +304,4 @@ class Reflector(Generic[Value]):
             self._on_state()
 
     def _operation(self, verb: str) -> Operation:
-        return Operation(self._line.cluster, verb, self.resource_name, self._watched.namespace)
+        return Operation(self._line.cluster, verb, self._watched.kind.resource, self._watched.namespace)

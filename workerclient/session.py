@@ -140,6 +140,8 @@ class Session:
     async def _begin(
         self, client: aiohttp.ClientSession, request: Request, authorization: str | None
     ) -> aiohttp.ClientResponse:
+        if client.closed:
+            raise Unavailable(request.operation, "the connection was closed, because the access to the cluster changed")
         headers = {}
         if authorization is not None:
             headers["Authorization"] = authorization

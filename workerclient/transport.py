@@ -70,7 +70,7 @@ def _body(request: Request, answer: Answer, authorization: str | None) -> bytes:
     if not 200 <= answer.code < 300:
         raise _failure(request, answer, authorization)
     if answer.content_type != codec.JSON:
-        detail = f"expected JSON, got {answer.content_type}: {codec.sample(answer.body)!r}"
+        detail = f"expected JSON, got {answer.content_type}: {codec.sample(answer.body)}"
         raise ProtocolViolation(request.operation, detail)
     return answer.body
 
@@ -81,6 +81,6 @@ def _failure(request: Request, answer: Answer, authorization: str | None) -> Clu
         body = body.replace(authorization.partition(" ")[2].encode(), b"[token]")
     status = codec.decode_status(body)
     if status is None and body:
-        status_line = f"HTTP {answer.code} with {answer.content_type} where a Status belongs: {codec.sample(body)!r}"
+        status_line = f"HTTP {answer.code} with {answer.content_type} where a Status belongs: {codec.sample(body)}"
         return error_for(request.operation, answer.code, None, answer.retry_after, status_line)
     return error_for(request.operation, answer.code, status, answer.retry_after)

@@ -33,7 +33,8 @@ class WatchedKind(Generic[Value]):
     """Without a required kind the cluster does not count as connected; others may be missing on a cluster."""
     indexes: Mapping[str, Index[Value]] = field(default_factory=dict)
     on_change: Callable[[Key], None] = tell_nobody
-    """Called after the cache changed, except for our own writes: who made them knows. Must return quickly."""
+    """Called after a watch or a list changed the cache, and must return quickly. Our own writes are not told, unless
+    the watch was faster than the answer."""
 
     def read(self, identity: Identity, raw: Raw) -> Value | Unreadable:
         """Return the value to keep; an object that makes no sense is kept as such."""

@@ -6,15 +6,17 @@ from pathlib import Path
 
 import pytest
 
+from config.kubeconfig.access import ClusterAccess
 from localcluster.auth import ANY, Allow, User
 from localcluster.cluster import LocalCluster
-from localcluster.faults import Latency
+from localcluster.faults import Latency, Throttle
 from localcluster.registry import all_kinds
 from tests.clusters import (
     CONFIG_MAPS,
     JOB_SETS,
     WORKLOADS,
     Setting,
+    Story,
     access_to,
     config_map,
     following,
@@ -23,7 +25,8 @@ from tests.clusters import (
 )
 from tests.virtual_time import until
 from workerclient.cluster import Connection
-from workerclient.errors import Unauthenticated
+from workerclient.codec import Raw
+from workerclient.errors import Unauthenticated, Unavailable
 from workerclient.kind import Key
 from workerclient.preflight import Need
 from workerclient.reflector import Phase
@@ -63,7 +66,7 @@ async def test_a_kind_that_is_missing_takes_nothing_from_the_others_and_is_found
         await until(lambda: "jobsets" in story.client.report.message)
         report = story.client.report
         assert (report.connection, report.reason) == (Connection.CONNECTED, "Active")
-        assert report.message.startswith("Connected; jobsets.jobset.x-k8s.io: cluster w1: list jobsets")
+        assert report.message.startswith("Connected; cluster w1: list jobsets.jobset.x-k8s.io: ")
         await cluster.stop()
         async with LocalCluster("w1", tmp_path / "upgraded", port=cluster.port) as upgraded:
             story.client.reconfigure(access_to(upgraded))
@@ -112,6 +115,25 @@ async def test_a_rotated_token_is_taken_over_without_a_loss(tmp_path: Path) -> N
             await until(lambda: A in story.followed.cache)
             assert cluster.watch_count() == 1
             assert [report.connection for report in story.reports] == [Connection.CONNECTED]
+
+
+async def test_a_call_that_waits_for_its_next_attempt_ends_when_the_access_changes(cluster: LocalCluster) -> None:
+    access = access_to(cluster)
+    async with following(cluster) as story:
+        cluster.faults.add(Throttle(retry_after=2), verb="create", times=1)
+        with pytest.raises(Unavailable, match="the access to the cluster changed"):
+            async with asyncio.timeout(10):
+                await asyncio.gather(
+                    story.followed.resource.create(config_map("a")), _change_access_meanwhile(story, access)
+                )
+        await story.followed.resource.create(config_map("a"))
+
+
+async def _change_access_meanwhile(story: Story[Raw], access: ClusterAccess) -> None:
+    await until(lambda: story.clock.next_awakening is not None)
+    story.client.reconfigure(access)
+    await until(lambda: story.followed.reflector.counts.lists == 2)
+    await story.clock.advance(20)
 
 
 async def test_a_rejected_token_is_reported_without_showing_it(cluster: LocalCluster) -> None:

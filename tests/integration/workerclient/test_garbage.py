@@ -52,12 +52,12 @@ ODD_ANSWERS: dict[str, tuple[Handler, type[ClusterError], str]] = {
     "a login page with 200": (
         answering(200, b"<html>please log in</html>", "text/html"),
         ProtocolViolation,
-        "expected JSON, got text/html: '<html>please log in</html>'",
+        'expected JSON, got text/html: "<html>please log in</html>"',
     ),
     "a proxy's 502": (
         answering(502, b"<html>Bad Gateway</html>", "text/html"),
         Unavailable,
-        "HTTP 502 with text/html where a Status belongs: '<html>Bad Gateway</html>'",
+        'HTTP 502 with text/html where a Status belongs: "<html>Bad Gateway</html>"',
     ),
     "half a document": (answering(200, b'{"kind":"Conf'), ProtocolViolation, "expected one ConfigMap as JSON"),
     "another kind": (

@@ -78,6 +78,14 @@ def test_a_deletion_of_a_former_incarnation_leaves_the_new_one_alone() -> None:
     assert cache.get(A) == "second"
 
 
+def test_an_object_that_left_the_selector_before_our_write_brought_it_back_stays() -> None:
+    cache: Cache[str] = Cache()
+    cache.observe(version(A, "5"), "seen")
+    cache.wrote(version(A, "9"), "ours, with the label again")
+    assert not cache.observe_deletion(version(A, "7"))
+    assert cache.get(A) == "ours, with the label again"
+
+
 def test_deleting_an_incarnation_that_is_not_there_any_longer_changes_nothing() -> None:
     cache: Cache[str] = Cache()
     cache.observe(version(A, "5", uid="second"), "second")
