@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Generic, TypeVar
 
 from config.kubeconfig.access import ClusterAccess
@@ -113,13 +112,6 @@ async def following(cluster: LocalCluster, setting: Setting | None = None) -> As
         await story.connected()
         story.changes.clear()
         yield story
-
-
-@asynccontextmanager
-async def local_cluster(name: str, directory: Path) -> AsyncIterator[LocalCluster]:
-    """Run a local cluster."""
-    async with LocalCluster(name, directory) as cluster:
-        yield cluster
 
 
 def workload(name: str, namespace: str = "default") -> Raw:

@@ -54,33 +54,37 @@ class Budget:
     async def enter(self, lane: Lane, operation: Operation) -> None:
         """Wait for a turn; `leave` gives the place back."""
         if lane is Lane.URGENT:
-            await self._take(-self._limits.burst)
-        else:
-            await self._stand_in_line(operation)
+            if self._refill() >= 1.0 - self._limits.burst:
+                self._tokens -= 1.0
+                return
+        elif self._refill() >= 1.0 and not self._turn.locked() and not self._places.locked():
+            self._tokens -= 1.0
+            await self._places.acquire()  # free, as just seen: this does not wait
+            return
+        await self._wait(lane, operation)
 
     def leave(self, lane: Lane) -> None:
         """Give the place in flight back."""
         if lane is Lane.BULK:
             self._places.release()
 
-    async def _stand_in_line(self, operation: Operation) -> None:
-        if self._refill() >= 1.0 and not self._turn.locked() and not self._places.locked():
-            self._tokens -= 1.0
-            await self._places.acquire()  # free, as just seen: this does not wait
-            return
+    async def _wait(self, lane: Lane, operation: Operation) -> None:
+        longest = self._limits.longest_wait_seconds
         try:
-            async with self._clock.timeout(self._limits.longest_wait_seconds):
-                await self._places.acquire()
-                try:
-                    async with self._turn:
-                        await self._take(0)
-                except BaseException:
-                    self._places.release()
-                    raise
+            async with self._clock.timeout(longest):
+                await (self._take(-self._limits.burst) if lane is Lane.URGENT else self._stand_in_line())
         except TimeoutError as error:
-            waited = f"the request stood in line for {self._limits.longest_wait_seconds:g} s"
-            wait = self._limits.longest_wait_seconds
-            raise Throttled(operation, f"our own request budget is used up: {waited}", retry_after=wait) from error
+            problem = f"our own request budget is used up: the request stood in line for {longest:g} s"
+            raise Throttled(operation, problem, retry_after=longest) from error
+
+    async def _stand_in_line(self) -> None:
+        await self._places.acquire()
+        try:
+            async with self._turn:
+                await self._take(0)
+        except BaseException:
+            self._places.release()
+            raise
 
     async def _take(self, floor: int) -> None:
         while (missing := floor + 1.0 - self._refill()) > _ROUNDING:
@@ -97,7 +101,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """A request's turn. A class and not a generator: every request passes here, and this is four times cheaper."""
+    """A request's turn. Every request passes here, so this is a plain class: a generator would cost more."""
 
     budget: Budget
     lane: Lane

@@ -177,8 +177,7 @@ class ClusterClient:
     async def _follow_until_access_changes(self) -> None:
         async with asyncio.TaskGroup() as group:
             for retired in self._retired:
-                group.create_task(retired.close(drain=True))
-            self._retired = []
+                group.create_task(self._drain(retired))
             tasks = [group.create_task(follower.run()) for follower in self._followers]
             await self._access_changed.wait()
             self._access_changed.clear()
@@ -186,6 +185,10 @@ class ClusterClient:
                 task.cancel()
         for follower in self._followers:
             follower.start_anew()
+
+    async def _drain(self, retired: Transport) -> None:
+        await retired.close(drain=True)
+        self._retired.remove(retired)
 
     def _transport(self, access: ClusterAccess) -> Transport:
         clock, jitter = self._surroundings.clock, self._surroundings.jitter

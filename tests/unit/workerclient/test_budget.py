@@ -86,9 +86,9 @@ async def test_slow_bulk_requests_never_take_the_place_of_an_urgent_one() -> Non
     assert desk.began == ["b0", "b1", "b2", "urgent", "b3", "b4"]
 
 
-async def given_back(desk: Desk) -> None:
+async def given_back(desk: Desk, lane: Lane = Lane.BULK) -> None:
     with pytest.raises(Throttled, match="our own request budget is used up: the request stood in line for 5 s"):
-        await desk.ask("late")
+        await desk.ask("late", lane)
 
 
 async def test_a_request_that_stood_in_line_too_long_is_given_back() -> None:
@@ -104,6 +104,19 @@ async def test_a_request_that_stood_in_line_too_long_is_given_back() -> None:
         await clock.advance(0.1)
         assert waiting.done()
         desk.release.set()
+
+
+async def test_an_urgent_request_does_not_wait_for_ever_either() -> None:
+    clock = VirtualClock()
+    desk = Desk(clock, queries_per_second=0.1, longest_wait_seconds=5.0)
+    desk.release.set()
+    for _ in range(4):
+        await desk.ask("urgent", Lane.URGENT)
+    async with asyncio.TaskGroup() as group:
+        waiting = group.create_task(given_back(desk, Lane.URGENT))
+        await let_run()
+        assert not waiting.done()
+        await clock.advance(5)
 
 
 async def test_a_cancelled_request_gives_its_place_back() -> None:
