@@ -36,6 +36,18 @@ class _Entry(Generic[Value]):
     value: Value | Unreadable
 
 
+@dataclass(frozen=True, slots=True)
+class _Tombstone:
+    """The last incarnation of a name that we deleted ourselves, and the version in which we knew it."""
+
+    uid: str
+    version: int | None
+
+    def covers(self, identity: Identity, version: int | None) -> bool:
+        """Return whether this is old news: of that incarnation, or of one before it."""
+        return identity.uid == self.uid or not _is_newer(version, self.version)
+
+
 class Cache(Generic[Value]):
     """The indexed store of one kind."""
 
@@ -43,7 +55,7 @@ class Cache(Generic[Value]):
         self._entries: dict[Key, _Entry[Value]] = {}
         self._indexers = dict(indexes or {})
         self._indexed: dict[str, dict[Hashable, set[Key]]] = {name: {} for name in self._indexers}
-        self._deleted: set[str] = set()
+        self._deleted: dict[Key, _Tombstone] = {}
         self._progress: int | None = None
         self.synced = False
         """Whether the content is complete; only then does absence mean anything."""
@@ -84,7 +96,9 @@ class Cache(Generic[Value]):
         """Take the end of an object that the cluster reported and return whether that was news."""
         version = version_number(identity.resource_version)
         self._advance(version)
-        self._deleted.discard(identity.uid)
+        tombstone = self._deleted.get(identity.key)
+        if tombstone is not None and tombstone.uid == identity.uid:
+            del self._deleted[identity.key]
         entry = self._entries.get(identity.key)
         if entry is None or entry.identity.uid != identity.uid:
             return False  # another incarnation of that name lives
@@ -110,14 +124,14 @@ class Cache(Generic[Value]):
         entry = self._entries.get(key)
         if entry is None or entry.identity.uid != uid:
             return
-        self._deleted.add(uid)
+        self._deleted[key] = _Tombstone(uid, entry.version)
         self._remove(key)
 
     # --- what a list says
 
     def begin_list(self) -> "Listing[Value]":
         """Start a list; what is written or deleted from now on may or may not be in it."""
-        return Listing(self, frozenset(self._deleted))
+        return Listing(self, dict(self._deleted))
 
     def is_behind(self, resource_version: str) -> bool:
         """Return whether that version lies before what the cluster has reported already."""
@@ -130,15 +144,7 @@ class Cache(Generic[Value]):
         self._deleted.clear()
         self._entries = {key: _Entry(entry.identity, None, entry.value) for key, entry in self._entries.items()}
 
-    def _add_listed(self, identity: Identity, value: Value | Unreadable, outdated_deletions: Collection[str]) -> bool:
-        if identity.uid in outdated_deletions:
-            self._deleted.discard(identity.uid)
-        return self._accept(identity, version_number(identity.resource_version), value)
-
-    def _finish_list(
-        self, seen: Collection[Key], version: int | None, outdated_deletions: Collection[str]
-    ) -> list[Key]:
-        self._deleted.difference_update(outdated_deletions)
+    def _finish_list(self, seen: Collection[Key], version: int | None) -> list[Key]:
         gone = [
             key for key, entry in self._entries.items() if key not in seen and not _is_after(entry.version, version)
         ]
@@ -155,8 +161,11 @@ class Cache(Generic[Value]):
             self._progress = version
 
     def _accept(self, identity: Identity, version: int | None, value: Value | Unreadable) -> bool:
-        if identity.uid in self._deleted:
-            return False
+        tombstone = self._deleted.get(identity.key)
+        if tombstone is not None:
+            if tombstone.covers(identity, version):
+                return False
+            del self._deleted[identity.key]
         entry = self._entries.get(identity.key)
         if entry is not None and not _is_newer(version, entry.version):
             return False
@@ -194,19 +203,28 @@ class Cache(Generic[Value]):
 class Listing(Generic[Value]):
     """A list on its way into a cache, chunk by chunk; what it does not hold is removed at the end."""
 
-    def __init__(self, cache: Cache[Value], outdated_deletions: Collection[str]) -> None:
+    def __init__(self, cache: Cache[Value], judged: Mapping[Key, _Tombstone]) -> None:
         self._cache = cache
-        self._outdated_deletions = outdated_deletions
+        self._judged = judged
+        """What we deleted before the list began. The list decides about it: it may still wait for a finalizer."""
         self._seen: set[Key] = set()
 
     def add(self, identity: Identity, value: Value | Unreadable) -> bool:
         """Take one item and return whether it was news."""
         self._seen.add(identity.key)
-        return self._cache._add_listed(identity, value, self._outdated_deletions)
+        self._forget_if_judged(identity.key)
+        return self._cache._accept(identity, version_number(identity.resource_version), value)
 
     def finish(self, resource_version: str) -> list[Key]:
         """Remove what the list did not hold and return the names of that."""
-        return self._cache._finish_list(self._seen, version_number(resource_version), self._outdated_deletions)
+        for key in self._judged:
+            self._forget_if_judged(key)
+        return self._cache._finish_list(self._seen, version_number(resource_version))
+
+    def _forget_if_judged(self, key: Key) -> None:
+        tombstone = self._cache._deleted.get(key)
+        if tombstone is not None and tombstone is self._judged.get(key):
+            del self._cache._deleted[key]
 
 
 def version_number(resource_version: str) -> int | None:

@@ -69,12 +69,27 @@ def test_our_own_delete_is_final_for_that_incarnation() -> None:
     assert cache.observe(version(A, "8", uid="second"), "a new one of that name")
 
 
+def test_our_own_delete_is_final_for_incarnations_before_it_too() -> None:
+    cache: Cache[str] = Cache()
+    cache.wrote(version(A, "9", uid="second"), "second")
+    cache.deleted(A, "second")
+    assert not cache.observe(version(A, "4", uid="first"), "first, told late")
+    assert cache.get(A) is None
+
+
 def test_a_deletion_of_a_former_incarnation_leaves_the_new_one_alone() -> None:
     cache: Cache[str] = Cache()
     cache.observe(version(A, "5", uid="first"), "first")
     cache.deleted(A, "first")
     cache.wrote(version(A, "9", uid="second"), "second")
     assert not cache.observe_deletion(version(A, "8", uid="first"))
+    assert cache.get(A) == "second"
+
+
+def test_an_incarnation_is_told_by_its_uid_where_versions_cannot_be_compared() -> None:
+    cache: Cache[str] = Cache()
+    cache.observe(version(A, "x9", uid="second"), "second")
+    assert not cache.observe_deletion(version(A, "x8", uid="first"))
     assert cache.get(A) == "second"
 
 
