@@ -2,9 +2,9 @@
 
 import sys
 
-from benchmarks import local_server
+from benchmarks import local_server, worker_client
 
-BENCHMARKS = {"local_server": local_server.run}
+BENCHMARKS = {"local_server": local_server.run, "worker_client": worker_client.run}
 
 
 def main(names: list[str]) -> int:
