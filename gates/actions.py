@@ -1,6 +1,6 @@
 """What a decision asks the shell to do. Every action is idempotent and carries its own precondition."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gates.view import CheckState, Opening
 
@@ -108,18 +108,30 @@ Action = (
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """Independent actions. Unless it is best effort, a failure in it stops the steps behind it."""
+
+    actions: tuple[Action, ...]
+    best_effort: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Decision:
-    """Steps in order: the actions of one step are independent; a step runs only if all before it succeeded."""
+    """What to do about one Workload: steps in order, and when to look again."""
 
     rule: str
     """The row of the decision table that fired, for logs, the journal and tests."""
-    steps: tuple[tuple[Action, ...], ...] = ()
+    steps: tuple[Step, ...] = ()
     requeue_ns: int | None = None
     """Look again after this long, even if nothing happens."""
     notes: tuple[str, ...] = field(default=())
     """One sentence each, for people."""
 
+    def after(self, *earlier: Step) -> "Decision":
+        """Put steps before the others."""
+        return replace(self, steps=(*earlier, *self.steps))
+
     @property
     def actions(self) -> tuple[Action, ...]:
         """Return all actions in order."""
-        return tuple(action for step in self.steps for action in step)
+        return tuple(action for step in self.steps for action in step.actions)

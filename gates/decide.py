@@ -3,17 +3,11 @@
 Rows are named as in docs/reconcile.md. Reapplying a decision to the state it leads to yields no action.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from gates.actions import Action, Decision, PatchHubStatus, RemoveRemote
-from gates.cleaning import leftovers, remove_all
-from gates.following import (
-    admitting_remote,
-    drifted_replicas,
-    evicted_remote,
-    finished_remote,
-    lost_remote,
-)
+from gates.actions import Decision, PatchHubStatus, Step
+from gates.cleaning import remove_all, tidy
+from gates.following import admitting_remote, evicted_remote, finished_remote, lost_remote
 from gates.pending import pending
 from gates.settings import Settings, UngatedPolicy
 from gates.texts import no_adapter, not_managed, previously
@@ -22,13 +16,18 @@ from gates.view import CheckState, Group, Ownership, Reach
 Row = Callable[[Group, int, Settings], Decision | None]
 
 
-def decide(group: Group, now_ns: int, settings: Settings, policies: dict[str, UngatedPolicy]) -> Decision:
+def decide(group: Group, now_ns: int, settings: Settings, policies: Mapping[str, UngatedPolicy]) -> Decision:
     """Decide what to do about one Workload now."""
-    for row in _ROWS:
+    for row in _SETTLED:
         decision = row(group, now_ns, settings)
         if decision is not None:
             return decision
-    return pending(group, now_ns, settings, policies)
+    earlier, tidied = tidy(group)
+    for row in (lost_remote, admitting_remote):
+        decision = row(tidied, now_ns, settings)
+        if decision is not None:
+            return decision.after(*earlier)
+    return pending(tidied, now_ns, settings, policies, tidied=bool(earlier)).after(*earlier)
 
 
 def _without_check(group: Group, _now_ns: int, _settings: Settings) -> Decision | None:
@@ -63,7 +62,7 @@ def _unowned(group: Group, _now_ns: int, settings: Settings) -> Decision | None:
         case Ownership.NOT_MANAGED:
             rule, text = "P7", not_managed(settings.managed_by, workload.owner_text)
     patch = PatchHubStatus(check_state=CheckState.REJECTED, check_message=previously(text, check.state))
-    return Decision(rule, ((patch,),))
+    return Decision(rule, (Step((patch,)),))
 
 
 def _deleted(group: Group, _now_ns: int, _settings: Settings) -> Decision | None:
@@ -89,27 +88,13 @@ def _done_or_without_quota(group: Group, _now_ns: int, settings: Settings) -> De
     return Decision("G2", remove_all(group), settings.worker_lost_ns if unreachable else None)
 
 
-def _unlisted(group: Group, _now_ns: int, _settings: Settings) -> Decision | None:
-    """A cluster taken off the list keeps nothing of ours, except while the hub still counts on it as the winner."""
-    removals: tuple[Action, ...] = tuple(
-        RemoveRemote(worker.name, worker.replica.uid if worker.replica else None)
-        for worker in leftovers(group)
-        if not worker.listed and worker.name != group.workload.cluster_name
-    )
-    return Decision("unlisted", (removals,)) if removals else None
-
-
-_ROWS: tuple[Row, ...] = (
+_SETTLED: tuple[Row, ...] = (
     _without_check,
     _rejected,
     _deleted,
     _unowned,
     _replaced_slice,
     _done_or_without_quota,
-    _unlisted,
     finished_remote,
     evicted_remote,
-    drifted_replicas,
-    lost_remote,
-    admitting_remote,
 )

@@ -1,5 +1,6 @@
 """Which workers get a replica: all at once, in rounds, or as somebody else says."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gates.settings import Dispatcher, Settings, UngatedPolicy
@@ -18,7 +19,7 @@ class Nomination:
     """Nominated by somebody else but not connected."""
 
 
-def nominate(group: Group, now_ns: int, settings: Settings, policies: dict[str, UngatedPolicy]) -> Nomination:
+def nominate(group: Group, now_ns: int, settings: Settings, policies: Mapping[str, UngatedPolicy]) -> Nomination:
     """Choose the nominated set for a Workload that is pending."""
     workload = group.workload
     if workload.elastic and workload.cluster_name:

@@ -1,7 +1,7 @@
-"""The rows that follow a replica's outcome: finished, evicted, drifted, lost, admitted."""
+"""The rows that follow a replica's outcome: finished, evicted, lost, admitted."""
 
-from gates.actions import Action, DeactivateReplica, Decision, EmitEvent, PatchHubStatus, SyncJob, UpdateReplicaSpec
-from gates.cleaning import remove_from, remove_others
+from gates.actions import DeactivateReplica, Decision, EmitEvent, PatchHubStatus, Step, SyncJob
+from gates.cleaning import remove_losers
 from gates.settings import Settings
 from gates.texts import (
     GONE,
@@ -13,8 +13,8 @@ from gates.texts import (
     out_of_sync,
     previously,
 )
-from gates.view import CheckState, Drift, Group, JobSync, Reach, Worker
-from gates.winner import admitting, evicted, finished, stale_outcomes
+from gates.view import CheckState, Group, JobSync, Reach, Worker
+from gates.winner import admitting, evicted, finished
 
 MULTIKUEUE_EVENT = "MultiKueue"
 _FIRST_RETRY_SECONDS = 1
@@ -32,7 +32,7 @@ def finished_remote(group: Group, _now_ns: int, settings: Settings) -> Decision 
     if worker.job_sync is JobSync.FOREIGN:
         return Decision("G3c", notes=(_foreign_job(worker),), requeue_ns=settings.worker_lost_ns)
     finish = PatchHubStatus(finished=(condition.reason, condition.message))
-    return Decision("G3c", (*_sync_steps(worker), (finish,)))
+    return Decision("G3c", (*_sync_steps(worker), Step((finish,))))
 
 
 def _out_of_sync(group: Group, worker: Worker) -> Decision:
@@ -43,7 +43,7 @@ def _out_of_sync(group: Group, worker: Worker) -> Decision:
     text = previously(out_of_sync(worker.name), check.state)
     delay = min(_FIRST_RETRY_SECONDS << min(worker.out_of_sync_count, 16), _LONGEST_RETRY_SECONDS)
     retry = PatchHubStatus(check_state=CheckState.RETRY, check_message=text, requeue_after_seconds=delay)
-    return Decision("G3b", ((retry,), (EmitEvent(MULTIKUEUE_EVENT, text, warning=True),)))
+    return Decision("G3b", (Step((retry,)), Step((EmitEvent(MULTIKUEUE_EVENT, text, warning=True),))))
 
 
 def evicted_remote(group: Group, _now_ns: int, settings: Settings) -> Decision | None:
@@ -59,22 +59,7 @@ def evicted_remote(group: Group, _now_ns: int, settings: Settings) -> Decision |
         return None
     text = evicted_on_worker(workload.cluster_name, workload.check.state)
     retry = PatchHubStatus(check_state=CheckState.RETRY, check_message=text)
-    return Decision("G4b", ((retry,), (EmitEvent(MULTIKUEUE_EVENT, text),)))
-
-
-def drifted_replicas(group: Group, _now_ns: int, _settings: Settings) -> Decision | None:
-    """Update in place what can be, remove the rest; stale outcomes on losers go the same way."""
-    actions: list[Action] = [remove_from(worker) for worker in stale_outcomes(group)]
-    removed = {action.cluster for action in actions if hasattr(action, "cluster")}
-    for worker in group.holders:
-        replica = worker.replica
-        if replica is None or replica.drift is Drift.NONE or worker.name in removed:
-            continue
-        if replica.drift is Drift.OTHER:
-            actions.append(remove_from(worker))
-        else:
-            actions.append(UpdateReplicaSpec(worker.name, replica.uid, replica.resource_version))
-    return Decision("G5", (tuple(actions),)) if actions else None
+    return Decision("G4b", (Step((retry,)), Step((EmitEvent(MULTIKUEUE_EVENT, text),))))
 
 
 def lost_remote(group: Group, now_ns: int, settings: Settings) -> Decision | None:
@@ -100,8 +85,7 @@ def admitting_remote(group: Group, _now_ns: int, settings: Settings) -> Decision
     workload = group.workload
     if worker is None or worker.replica is None or workload.check is None:
         return None
-    losers = remove_others(group, worker.name)
-    steps: tuple[tuple[Action, ...], ...] = (losers,) if losers else ()
+    steps = remove_losers(group, worker.name)
     evicted_condition = workload.conditions.get("Evicted")
     if evicted_condition is not None and evicted_condition.status == "True":
         return Decision("G6b-evicted", (*steps, *_deactivate(worker, evicted_condition.message)))
@@ -111,17 +95,17 @@ def admitting_remote(group: Group, _now_ns: int, settings: Settings) -> Decision
     return Decision("G6b", (*steps, *_sync_steps(worker), *_mirror(group, worker)), wait)
 
 
-def _mirror(group: Group, worker: Worker) -> tuple[tuple[Action, ...], ...]:
+def _mirror(group: Group, worker: Worker) -> tuple[Step, ...]:
     """Write Ready once; the Event belongs to that transition alone."""
     workload = group.workload
     state = workload.check.state if workload.check is not None else None
     if state is CheckState.READY and workload.cluster_name == worker.name and not workload.nominated:
-        return ((PatchHubStatus(topology_ready=True),),) if workload.topology_due else ()
+        return (Step((PatchHubStatus(topology_ready=True),)),) if workload.topology_due else ()
     if state is not CheckState.PENDING and state is not CheckState.READY:
-        return ((PatchHubStatus(topology_ready=True),),) if workload.topology_due else ()
+        return (Step((PatchHubStatus(topology_ready=True),)),) if workload.topology_due else ()
     if not workload.cluster_name and worker.name not in workload.nominated:
         # The hub accepts a winner only from the nominations it already stores.
-        return ((PatchHubStatus(nominated=(*workload.nominated, worker.name)),),)
+        return (Step((PatchHubStatus(nominated=(*workload.nominated, worker.name)),)),)
     text = admitted(worker.name)
     patch = PatchHubStatus(
         check_state=CheckState.READY,
@@ -130,24 +114,24 @@ def _mirror(group: Group, worker: Worker) -> tuple[tuple[Action, ...], ...]:
         nominated=(),
         topology_ready=workload.topology_due,
     )
-    return ((patch,), (EmitEvent(MULTIKUEUE_EVENT, text),))
+    return (Step((patch,)), Step((EmitEvent(MULTIKUEUE_EVENT, text),)))
 
 
-def _deactivate(worker: Worker, hub_message: str) -> tuple[tuple[Action, ...], ...]:
+def _deactivate(worker: Worker, hub_message: str) -> tuple[Step, ...]:
     replica = worker.replica
     if replica is None or replica.is_true("DeactivationTarget"):
         return ()
-    return ((DeactivateReplica(worker.name, replica.uid, evicted_on_manager(hub_message)),),)
+    return (Step((DeactivateReplica(worker.name, replica.uid, evicted_on_manager(hub_message)),)),)
 
 
 def _retry(rule: str, text: str) -> Decision:
     message = previously(text, CheckState.READY)
-    return Decision(rule, ((PatchHubStatus(check_state=CheckState.RETRY, check_message=message),),))
+    return Decision(rule, (Step((PatchHubStatus(check_state=CheckState.RETRY, check_message=message),)),))
 
 
-def _sync_steps(worker: Worker) -> tuple[tuple[Action, ...], ...]:
+def _sync_steps(worker: Worker) -> tuple[Step, ...]:
     needed = worker.job_sync in (JobSync.CREATE, JobSync.COPY_STATUS)
-    return ((SyncJob(worker.name),),) if needed else ()
+    return (Step((SyncJob(worker.name),)),) if needed else ()
 
 
 def _foreign_job(worker: Worker) -> str:

@@ -62,7 +62,7 @@ def next_gate(group: Group, now_ns: int, settings: Settings) -> NextGate:
     last = last_opening(group)
     if (reverted := _reverted(group, last)) is not None:
         return reverted
-    if last is not None and (remaining := _remaining(last, now_ns, settings)) > 0:
+    if last is not None and (remaining := remaining_window(last, now_ns, settings)) > 0:
         same_cluster = next((worker for worker in queue if worker.name == last.cluster), None)
         if same_cluster is None:
             return Wait(queue[0], last, remaining)
@@ -84,7 +84,7 @@ def _arrival(worker: Worker, now_ns: int) -> tuple[bool, int, tuple[int, str]]:
     return (replica.other_gate_closed, min(replica.signal_ns - worker.clock_skew_ns, now_ns), worker.order)
 
 
-def _remaining(last: Opening, now_ns: int, settings: Settings) -> int:
+def remaining_window(last: Opening, now_ns: int, settings: Settings) -> int:
     """Return what is left of the window; a clock that stepped back never makes it longer than the timeout."""
     elapsed = min(max(now_ns - last.opened_ns, 0), settings.timeout_ns)
     return settings.timeout_ns - elapsed

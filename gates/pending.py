@@ -1,19 +1,25 @@
 """The last rows: a Workload that is pending on every worker. Gates first, then nomination and replicas."""
 
-from gates.actions import Action, CreateReplica, Decision, OpenGate, PatchHubStatus, RecordOpenings, StartRound
+from collections.abc import Mapping
+
+from gates.actions import Action, CreateReplica, Decision, OpenGate, PatchHubStatus, RecordOpenings, StartRound, Step
 from gates.cleaning import remove_from
 from gates.dispatch import Nomination, nominate
 from gates.ledger import last_opening, standing_openings
 from gates.narrative import pending_message
-from gates.opening import Hold, NextGate, Open, Wait, next_gate
+from gates.opening import Hold, NextGate, Open, Wait, next_gate, remaining_window
 from gates.settings import Settings, UngatedPolicy
-from gates.view import CheckState, GateSupport, Group, HubWorkload, Opening, Reach, Worker
+from gates.view import CheckState, GateSupport, Group, Opening, Reach, Worker
 
-Steps = tuple[tuple[Action, ...], ...]
+Policies = Mapping[str, UngatedPolicy]
+Steps = tuple[Step, ...]
 
 
-def pending(group: Group, now_ns: int, settings: Settings, policies: dict[str, UngatedPolicy]) -> Decision:
-    """Open at most one gate, then see that every nominated worker has a replica and nobody else does."""
+def pending(group: Group, now_ns: int, settings: Settings, policies: Policies, *, tidied: bool) -> Decision:
+    """Open at most one gate, then see that every nominated worker has a replica and nobody else does.
+
+    While `tidied` replicas are on their way out, the check's message is left alone: the next pass knows more.
+    """
     workload = group.workload
     if workload.check is None or workload.check.state is not CheckState.PENDING or workload.is_true("Evicted"):
         return Decision("G8")
@@ -29,10 +35,12 @@ def pending(group: Group, now_ns: int, settings: Settings, policies: dict[str, U
     if workload.component is not None and not (workload.component.complete and workload.component.is_primary):
         return _follow_sibling(group, timer)
     nomination = nominate(group, now_ns, settings, policies)
-    steps = _dispatch_steps(group, nomination, now_ns, settings, policies)
-    steps = (*steps, *_narrate(group, gate, steps))
+    turn_steps, turn_wait = _turn(group, nomination, now_ns, settings, policies)
+    steps = (*_dispatch_steps(group, nomination, settings, policies), *turn_steps)
+    if not steps and not tidied:
+        steps = _narrate(group, gate)
     missing = tuple(f"cluster {name}: no remote client for nominated cluster" for name in nomination.missing)
-    return Decision("G9", steps, _sooner(timer, nomination.requeue_ns), missing)
+    return Decision("G9", steps, _soonest(timer, nomination.requeue_ns, turn_wait), missing)
 
 
 def _opening_steps(group: Group, gate: NextGate) -> Steps:
@@ -42,8 +50,8 @@ def _opening_steps(group: Group, gate: NextGate) -> Steps:
     action = OpenGate(gate.worker.name, gate.replica.uid, gate.replica.resource_version, gate.opening.opened_ns)
     ledger = _with(standing_openings(group), gate.opening)
     if ledger == group.workload.openings:
-        return ((action,),)
-    return ((RecordOpenings(ledger),), (action,))
+        return (Step((action,)),)
+    return (Step((RecordOpenings(ledger),)), Step((action,)))
 
 
 def _with(openings: tuple[Opening, ...], new: Opening) -> tuple[Opening, ...]:
@@ -71,21 +79,19 @@ def _follow_sibling(group: Group, timer: int | None) -> Decision:
     if worker is None or worker.reach is not Reach.SYNCED:
         return Decision("G9-component", notes=(f'assigned worker cluster "{target}" is not available',))
     nomination = Nomination((target,), changed=group.workload.nominated != (target,))
-    steps: Steps = ((PatchHubStatus(nominated=(target,)),),) if nomination.changed else ()
+    steps: Steps = (Step((PatchHubStatus(nominated=(target,)),)),) if nomination.changed else ()
     changes: list[Action] = [remove_from(w) for w in group.holders if w.name != target]
     if worker.replica is None and not worker.foreign_replica:
         changes.append(CreateReplica(target, gated=False))
-    return Decision("G9-component", (*steps, tuple(changes)) if changes else steps, timer)
+    return Decision("G9-component", (*steps, Step(tuple(changes), best_effort=True)) if changes else steps, timer)
 
 
-def _dispatch_steps(
-    group: Group, nomination: Nomination, now_ns: int, settings: Settings, policies: dict[str, UngatedPolicy]
-) -> Steps:
-    steps: list[tuple[Action, ...]] = []
+def _dispatch_steps(group: Group, nomination: Nomination, now_ns: int, settings: Settings, policies: Policies) -> Steps:
+    steps: list[Step] = []
     if nomination.changed:
-        steps.append((PatchHubStatus(nominated=nomination.clusters),))
+        steps.append(Step((PatchHubStatus(nominated=nomination.clusters),)))
     if nomination.round_started_ns is not None:
-        steps.append((StartRound(nomination.round_started_ns),))
+        steps.append(Step((StartRound(nomination.round_started_ns),)))
     nominated = [w for w in group.listed if w.name in nomination.clusters and w.reach is Reach.SYNCED]
     gated = settings.gate_single_target or len(nomination.clusters) > 1
     plain = [w for w in nominated if not _takes_turns(w, policies)]
@@ -94,36 +100,36 @@ def _dispatch_steps(
     ]
     changes += [remove_from(w) for w in group.holders if w.name not in nomination.clusters]
     if changes:
-        steps.append(tuple(changes))
-    turn = next(
-        (w for w in nominated if _takes_turns(w, policies) and w.replica is None and not w.foreign_replica), None
-    )
-    if turn is not None and _window_is_free(group, now_ns, settings):
-        opening = Opening(turn.name, "", now_ns)
-        steps.append((RecordOpenings(_with(standing_openings(group), opening)),))
-        steps.append((CreateReplica(turn.name, gated=False),))
+        steps.append(Step(tuple(changes), best_effort=True))
     return tuple(steps)
 
 
-def _takes_turns(worker: Worker, policies: dict[str, UngatedPolicy]) -> bool:
+def _turn(
+    group: Group, nomination: Nomination, now_ns: int, settings: Settings, policies: Policies
+) -> tuple[Steps, int | None]:
+    """Give the next worker that ignores gates its replica, if no window is running; else say how long it waits."""
+    waiting = (w for w in group.listed if w.name in nomination.clusters and w.reach is Reach.SYNCED)
+    turn = next((w for w in waiting if _takes_turns(w, policies) and w.replica is None and not w.foreign_replica), None)
+    if turn is None:
+        return (), None
+    last = last_opening(group)
+    if last is not None and (remaining := remaining_window(last, now_ns, settings)) > 0:
+        return (), remaining
+    ledger = _with(standing_openings(group), Opening(turn.name, "", now_ns))
+    return (Step((RecordOpenings(ledger),)), Step((CreateReplica(turn.name, gated=False),))), settings.timeout_ns
+
+
+def _takes_turns(worker: Worker, policies: Policies) -> bool:
     """A worker that ignores gates may preempt as soon as it has a replica, so its replica is its opening."""
     return worker.gates is GateSupport.MISSING and policies.get(worker.name) is UngatedPolicy.SEQUENTIAL
 
 
-def _window_is_free(group: Group, now_ns: int, settings: Settings) -> bool:
-    last = last_opening(group)
-    return last is None or now_ns - last.opened_ns >= settings.timeout_ns
-
-
-def _narrate(group: Group, gate: NextGate, steps: Steps) -> Steps:
-    """Tell on the check what the Workload waits for; only when the sentence changed, and not amid other writes."""
-    workload: HubWorkload = group.workload
-    if steps or workload.check is None:
-        return ()
+def _narrate(group: Group, gate: NextGate) -> Steps:
+    """Tell on the check what the Workload waits for, when that changed."""
+    check = group.workload.check
     text = pending_message(group, gate)
-    return ((PatchHubStatus(check_message=text),),) if text != workload.check.message else ()
+    return (Step((PatchHubStatus(check_message=text),)),) if check is not None and text != check.message else ()
 
 
-def _sooner(first: int | None, second: int | None) -> int | None:
-    given = [value for value in (first, second) if value is not None]
-    return min(given, default=None)
+def _soonest(*waits: int | None) -> int | None:
+    return min((wait for wait in waits if wait is not None), default=None)
