@@ -86,7 +86,7 @@ def _follow_sibling(group: Group, timer: int | None) -> Decision:
     return Decision("G9-component", (*steps, Step(tuple(changes), best_effort=True)) if changes else steps, timer)
 
 
-def _dispatch_steps(group: Group, nomination: Nomination, now_ns: int, settings: Settings, policies: Policies) -> Steps:
+def _dispatch_steps(group: Group, nomination: Nomination, settings: Settings, policies: Policies) -> Steps:
     steps: list[Step] = []
     if nomination.changed:
         steps.append(Step((PatchHubStatus(nominated=nomination.clusters),)))
