@@ -6,19 +6,18 @@ workers can be read. See docs/decisions/0002 for the meaning of Open.
 
 from dataclasses import dataclass
 
-from gates.ledger import last_opening, standing_openings
+from gates.ledger import last_opening
 from gates.settings import Settings
-from gates.view import Group, Opening, Reach, Replica, Worker
+from gates.view import Group, Opening, Replica, Worker
 
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """Open this gate now. `opening.opened_ns` is the start of the window, which a re-opening keeps."""
+    """Open this gate now. `opening.opened_ns` is the start of the window."""
 
     worker: Worker
     replica: Replica
     opening: Opening
-    reopened: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +59,20 @@ def next_gate(group: Group, now_ns: int, settings: Settings) -> NextGate:
     if settings.hold_while_quota_reserved and (reserved := _quota_holder(group)) is not None:
         return Hold(queue[0], reserved.name)
     last = last_opening(group)
-    if (reverted := _reverted(group, last)) is not None:
-        return reverted
-    if last is not None and (remaining := remaining_window(last, now_ns, settings)) > 0:
-        same_cluster = next((worker for worker in queue if worker.name == last.cluster), None)
-        if same_cluster is None:
-            return Wait(queue[0], last, remaining)
-        return _open(same_cluster, last.opened_ns)
-    return _open(queue[0], now_ns)
+    if last is None or (remaining := remaining_window(last, now_ns, settings)) == 0:
+        return _open(queue[0], now_ns)
+    holder = next((worker for worker in queue if worker.name == last.cluster), None)
+    if holder is None:
+        return Wait(queue[0], last, remaining)
+    return _open(holder, last.opened_ns if _took_effect(holder, last) else now_ns)
+
+
+def _took_effect(worker: Worker, last: Opening) -> bool:
+    """Tell a reverted status write from an opening that never arrived.
+
+    The first is only written again and its window keeps its start; the second begins now, and so does its window.
+    """
+    return worker.opening_confirmed and worker.replica is not None and worker.replica.uid == last.replica_uid
 
 
 def _asks(worker: Worker) -> bool:
@@ -88,19 +93,6 @@ def remaining_window(last: Opening, now_ns: int, settings: Settings) -> int:
     """Return what is left of the window; a clock that stepped back never makes it longer than the timeout."""
     elapsed = min(max(now_ns - last.opened_ns, 0), settings.timeout_ns)
     return settings.timeout_ns - elapsed
-
-
-def _reverted(group: Group, last: Opening | None) -> Open | None:
-    """Find the current holder's gate closed although nothing ended its attempt: a lost write, to be repeated."""
-    if last is None or last not in standing_openings(group):
-        return None
-    worker = group.worker(last.cluster)
-    if worker is None or worker.reach is not Reach.SYNCED or not _asks(worker):
-        return None
-    replica = worker.replica
-    if replica is None or replica.uid != last.replica_uid:
-        return None
-    return Open(worker, replica, last, reopened=True)
 
 
 def _quota_holder(group: Group) -> Worker | None:

@@ -122,6 +122,8 @@ class Worker:
     """A remote job with our origin exists, whether or not its replica does."""
     job_sync: JobSync = JobSync.NONE
     out_of_sync_count: int = 0
+    opening_confirmed: bool = False
+    """This process saw the recorded opening take effect on the replica. Lost with a restart, which errs to waiting."""
 
     @property
     def listed(self) -> bool:

@@ -61,8 +61,8 @@ def rejected(text: str) -> PatchHubStatus:
     return PatchHubStatus(check_state=CheckState.REJECTED, check_message=text)
 
 
-def retry(text: str, **fields: int) -> PatchHubStatus:
-    return PatchHubStatus(check_state=CheckState.RETRY, check_message=text, **fields)
+def retry(text: str, requeue_after_seconds: int | None = None) -> PatchHubStatus:
+    return PatchHubStatus(check_state=CheckState.RETRY, check_message=text, requeue_after_seconds=requeue_after_seconds)
 
 
 def ready(cluster: str) -> tuple[PatchHubStatus, EmitEvent]:
@@ -423,7 +423,7 @@ GATES = {
     "88 a reverted gate needs no new record": Case(
         group(
             hub(nominated=("w1",), openings=(Opening("w1", "w1-uid", NOW - SECOND),)),
-            worker("w1", signalled("w1", at=NOW - MINUTE)),
+            worker("w1", signalled("w1", at=NOW - MINUTE), opening_confirmed=True),
         ),
         (OpenGate("w1", "w1-uid", "3", NOW - SECOND),),
         T,
