@@ -1,7 +1,7 @@
 """The remote job: the hub's job without what belongs to the hub.
 
-Only name, namespace, labels, annotations and spec are copied. Owner references would make the worker's garbage collector
-delete the copy, finalizers would keep it for ever.
+Only name, namespace, labels, annotations and spec are copied. Owner references would make the worker's garbage
+collector delete the copy, finalizers would keep it for ever.
 """
 
 from collections.abc import Mapping
