@@ -1,0 +1,137 @@
+"""What a decision asks the shell to do. Every action is idempotent and carries its own precondition."""
+
+from dataclasses import dataclass, field, replace
+
+from gates.view import CheckState, Opening
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveRemote:
+    """Delete the remote job, then the replica; both only if ours. `replica_uid` is the precondition when known."""
+
+    cluster: str
+    replica_uid: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CreateReplica:
+    """Create the replica, born with the gate unless `gated` is False."""
+
+    cluster: str
+    gated: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateReplicaSpec:
+    """Bring a replica's priority or pod set counts in line in place; its own gates stay."""
+
+    cluster: str
+    replica_uid: str
+    resource_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpenGate:
+    """Set our gate to Open on exactly this version of the replica."""
+
+    cluster: str
+    replica_uid: str
+    resource_version: str
+    opened_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeactivateReplica:
+    """Tell the worker that the hub evicted the Workload."""
+
+    cluster: str
+    replica_uid: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class SyncJob:
+    """Let the adapter create the remote job or copy its status back."""
+
+    cluster: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordOpenings:
+    """Write the ledger of openings to the hub Workload's annotation, under its resourceVersion."""
+
+    openings: tuple[Opening, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PatchHubStatus:
+    """One status patch of the hub Workload under its resourceVersion; None leaves a field alone."""
+
+    check_state: CheckState | None = None
+    check_message: str | None = None
+    requeue_after_seconds: int | None = None
+    cluster_name: str | None = None
+    nominated: tuple[str, ...] | None = None
+    finished: tuple[str, str] | None = None
+    """Reason and message of Finished=True."""
+    topology_ready: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StartRound:
+    """Remember on the hub Workload when the current round of the incremental dispatcher began."""
+
+    started_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class EmitEvent:
+    """An Event on the hub Workload; decided on transitions only."""
+
+    reason: str
+    message: str
+    warning: bool = False
+
+
+Action = (
+    RemoveRemote
+    | CreateReplica
+    | UpdateReplicaSpec
+    | OpenGate
+    | DeactivateReplica
+    | SyncJob
+    | RecordOpenings
+    | PatchHubStatus
+    | StartRound
+    | EmitEvent
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Independent actions. Unless it is best effort, a failure in it stops the steps behind it."""
+
+    actions: tuple[Action, ...]
+    best_effort: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What to do about one Workload: steps in order, and when to look again."""
+
+    rule: str
+    """The row of the decision table that fired, for logs, the journal and tests."""
+    steps: tuple[Step, ...] = ()
+    requeue_ns: int | None = None
+    """Look again after this long, even if nothing happens."""
+    notes: tuple[str, ...] = field(default=())
+    """One sentence each, for people."""
+
+    def after(self, *earlier: Step) -> "Decision":
+        """Put steps before the others."""
+        return replace(self, steps=(*earlier, *self.steps))
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        """Return all actions in order."""
+        return tuple(action for step in self.steps for action in step.actions)

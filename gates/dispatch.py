@@ -1,0 +1,63 @@
+"""Which workers get a replica: all at once, in rounds, or as somebody else says."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gates.settings import Dispatcher, Settings, UngatedPolicy
+from gates.view import GateSupport, Group, Reach, Worker
+
+
+@dataclass(frozen=True, slots=True)
+class Nomination:
+    """The set to be stored, whether that needs a write, and when to look again."""
+
+    clusters: tuple[str, ...]
+    changed: bool = False
+    round_started_ns: int | None = None
+    requeue_ns: int | None = None
+    missing: tuple[str, ...] = ()
+    """Nominated by somebody else but not connected."""
+
+
+def nominate(group: Group, now_ns: int, settings: Settings, policies: Mapping[str, UngatedPolicy]) -> Nomination:
+    """Choose the nominated set for a Workload that is pending."""
+    workload = group.workload
+    if workload.elastic and workload.cluster_name:
+        return Nomination((workload.cluster_name,))
+    if settings.dispatcher is Dispatcher.EXTERNAL:
+        connected = {w.name for w in group.listed if w.reach is Reach.SYNCED}
+        return Nomination(workload.nominated, missing=tuple(n for n in workload.nominated if n not in connected))
+    usable = tuple(w for w in group.listed if _is_usable(w, policies.get(w.name, UngatedPolicy.ALLOW), settings))
+    if settings.dispatcher is Dispatcher.ALL_AT_ONCE:
+        return _all_at_once(group, usable)
+    return _incremental(group, usable, now_ns, settings)
+
+
+def _is_usable(worker: Worker, policy: UngatedPolicy, settings: Settings) -> bool:
+    """A worker that cannot be read keeps its nomination but gets no new one; see `_all_at_once`."""
+    if worker.reach is Reach.LOST or worker.out_of_sync_count >= settings.max_out_of_sync:
+        return False
+    return worker.gates is not GateSupport.MISSING or policy is not UngatedPolicy.EXCLUDE
+
+
+def _all_at_once(group: Group, usable: tuple[Worker, ...]) -> Nomination:
+    names = tuple(worker.name for worker in usable)
+    return Nomination(names, changed=set(names) != set(group.workload.nominated))
+
+
+def _incremental(group: Group, usable: tuple[Worker, ...], now_ns: int, settings: Settings) -> Nomination:
+    """Add the next few workers each round; a round lasts longer than its time, not exactly as long (scenario 19)."""
+    current = group.workload.nominated
+    waiting = tuple(worker.name for worker in usable if worker.name not in current)
+    started = group.workload.round_started_ns
+    if started is not None and current and now_ns - started <= settings.round_ns:
+        remaining = settings.round_ns - max(now_ns - started, 0) + 1
+        return Nomination(current, requeue_ns=remaining if waiting else None)
+    if not waiting:
+        return Nomination(current)
+    return Nomination(
+        (*current, *waiting[: settings.step_size]),
+        changed=True,
+        round_started_ns=now_ns,
+        requeue_ns=settings.round_ns + 1 if len(waiting) > settings.step_size else None,
+    )

@@ -1,0 +1,141 @@
+"""The rows that follow a replica's outcome: finished, evicted, lost, admitted."""
+
+from gates.actions import DeactivateReplica, Decision, EmitEvent, PatchHubStatus, Step, SyncJob
+from gates.cleaning import remove_losers
+from gates.settings import Settings
+from gates.texts import (
+    GONE,
+    LOST,
+    NO_CLUSTER,
+    admitted,
+    evicted_on_manager,
+    evicted_on_worker,
+    out_of_sync,
+    previously,
+)
+from gates.view import CheckState, Group, JobSync, Reach, Worker
+from gates.winner import admitting, evicted, finished
+
+MULTIKUEUE_EVENT = "MultiKueue"
+_FIRST_RETRY_SECONDS = 1
+_LONGEST_RETRY_SECONDS = 300
+
+
+def finished_remote(group: Group, _now_ns: int, settings: Settings) -> Decision | None:
+    """Mirror the end of the remote Workload, unless it ended only because the worker found it out of sync."""
+    worker = finished(group)
+    if worker is None or worker.replica is None:
+        return None
+    condition = worker.replica.conditions["Finished"]
+    if condition.reason == "OutOfSync" and not group.workload.elastic:
+        return _out_of_sync(group, worker)
+    if worker.job_sync is JobSync.FOREIGN:
+        return Decision("G3c", notes=(_foreign_job(worker),), requeue_ns=settings.worker_lost_ns)
+    finish = PatchHubStatus(finished=(condition.reason, condition.message))
+    return Decision("G3c", (*_sync_steps(worker), Step((finish,))))
+
+
+def _out_of_sync(group: Group, worker: Worker) -> Decision:
+    """Retry with a growing delay: a permanent mismatch must not become a busy loop."""
+    check = group.workload.check
+    if check is None or check.state is not CheckState.READY:
+        return Decision("G3a")
+    text = previously(out_of_sync(worker.name), check.state)
+    delay = min(_FIRST_RETRY_SECONDS << min(worker.out_of_sync_count, 16), _LONGEST_RETRY_SECONDS)
+    retry = PatchHubStatus(check_state=CheckState.RETRY, check_message=text, requeue_after_seconds=delay)
+    return Decision("G3b", (Step((retry,)), Step((EmitEvent(MULTIKUEUE_EVENT, text, warning=True),))))
+
+
+def evicted_remote(group: Group, _now_ns: int, settings: Settings) -> Decision | None:
+    """Follow an eviction on the winner; on any other replica it changes nothing."""
+    worker = evicted(group)
+    workload = group.workload
+    if worker is None or workload.check is None:
+        return None
+    if workload.is_true("Evicted"):
+        deferred = worker.job_sync is JobSync.DEFERRED
+        return Decision("G4a", _sync_steps(worker), settings.deferred_sync_ns if deferred else None)
+    if workload.check.state is not CheckState.READY or not workload.cluster_name:
+        return None
+    text = evicted_on_worker(workload.cluster_name, workload.check.state)
+    retry = PatchHubStatus(check_state=CheckState.RETRY, check_message=text)
+    return Decision("G4b", (Step((retry,)), Step((EmitEvent(MULTIKUEUE_EVENT, text),))))
+
+
+def lost_remote(group: Group, now_ns: int, settings: Settings) -> Decision | None:
+    """Decide when nobody is admitted although the check says Ready."""
+    workload = group.workload
+    if workload.check is None or workload.check.state is not CheckState.READY or admitting(group) is not None:
+        return None
+    if not workload.cluster_name:
+        return _retry("G6a-2", NO_CLUSTER)
+    worker = group.worker(workload.cluster_name)
+    if worker is not None and worker.listed and worker.reach is Reach.UNREADABLE:
+        return Decision("G6a-unknown", requeue_ns=settings.deferred_sync_ns)
+    if worker is None or worker.reach is Reach.SYNCED or not worker.listed:
+        return _retry("G6a-3", GONE)
+    lost_since = worker.lost_since_ns if worker.lost_since_ns is not None else now_ns
+    remaining = settings.worker_lost_ns - max(now_ns - lost_since, 0)
+    return Decision("G6a-1", requeue_ns=remaining) if remaining > 0 else _retry("G6a-1", LOST)
+
+
+def admitting_remote(group: Group, _now_ns: int, settings: Settings) -> Decision | None:
+    """Follow the winner: losers go first, then the remote job, then the hub's status."""
+    worker = admitting(group)
+    workload = group.workload
+    if worker is None or worker.replica is None or workload.check is None:
+        return None
+    steps = remove_losers(group, worker.name)
+    evicted_condition = workload.conditions.get("Evicted")
+    if evicted_condition is not None and evicted_condition.status == "True":
+        return Decision("G6b-evicted", (*steps, *_deactivate(worker, evicted_condition.message)))
+    if worker.job_sync is JobSync.FOREIGN:
+        return Decision("G6b-foreign", steps, settings.worker_lost_ns, (_foreign_job(worker),))
+    wait = settings.deferred_sync_ns if worker.job_sync is JobSync.DEFERRED else settings.worker_lost_ns
+    return Decision("G6b", (*steps, *_sync_steps(worker), *_mirror(group, worker)), wait)
+
+
+def _mirror(group: Group, worker: Worker) -> tuple[Step, ...]:
+    """Write Ready once; the Event belongs to that transition alone."""
+    workload = group.workload
+    state = workload.check.state if workload.check is not None else None
+    if state is CheckState.READY and workload.cluster_name == worker.name and not workload.nominated:
+        return (Step((PatchHubStatus(topology_ready=True),)),) if workload.topology_due else ()
+    if state is not CheckState.PENDING and state is not CheckState.READY:
+        return (Step((PatchHubStatus(topology_ready=True),)),) if workload.topology_due else ()
+    if not workload.cluster_name and worker.name not in workload.nominated:
+        # The hub accepts a winner only from the nominations it already stores.
+        return (Step((PatchHubStatus(nominated=(*workload.nominated, worker.name)),)),)
+    text = admitted(worker.name)
+    patch = PatchHubStatus(
+        check_state=CheckState.READY,
+        check_message=text,
+        cluster_name=worker.name,
+        nominated=(),
+        topology_ready=workload.topology_due,
+    )
+    return (Step((patch,)), Step((EmitEvent(MULTIKUEUE_EVENT, text),)))
+
+
+def _deactivate(worker: Worker, hub_message: str) -> tuple[Step, ...]:
+    replica = worker.replica
+    if replica is None or replica.is_true("DeactivationTarget"):
+        return ()
+    return (Step((DeactivateReplica(worker.name, replica.uid, evicted_on_manager(hub_message)),)),)
+
+
+def _retry(rule: str, text: str) -> Decision:
+    message = previously(text, CheckState.READY)
+    return Decision(rule, (Step((PatchHubStatus(check_state=CheckState.RETRY, check_message=message),)),))
+
+
+def _sync_steps(worker: Worker) -> tuple[Step, ...]:
+    needed = worker.job_sync in (JobSync.CREATE, JobSync.COPY_STATUS)
+    return (Step((SyncJob(worker.name),)),) if needed else ()
+
+
+def _foreign_job(worker: Worker) -> str:
+    return (
+        f'worker "{worker.name}" has a job of the same name that is not ours; '
+        "rename one of them or delete the worker's job"
+    )

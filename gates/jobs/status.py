@@ -1,0 +1,79 @@
+"""What of a remote job's status goes to the hub's job, and when it has to wait."""
+
+from typing import Any, Final
+
+from gates.jobs.kinds import JobKind, StatusSync
+from gates.view import JobSync
+
+Obj = dict[str, Any]
+
+_SUSPENDED: Final = "Suspended"
+_ENDED: Final = frozenset({"Complete", "Failed"})
+
+
+def hub_status(kind: JobKind, hub_job: Obj, remote_job: Obj, now: str) -> tuple[JobSync, Obj]:
+    """Return what to do and the status that the hub's job should have then."""
+    here, there = _status(hub_job), _status(remote_job)
+    match kind.status:
+        case StatusSync.NOTHING:
+            return JobSync.NONE, here
+        case StatusSync.BATCH_JOB:
+            return _batch_job(hub_job, remote_job, now)
+        case StatusSync.POD:
+            return _pod(hub_job, here, there)
+        case StatusSync.WHOLE:
+            return _copied(here, there) if there else (JobSync.NONE, here)
+
+
+def _batch_job(hub_job: Obj, remote_job: Obj, now: str) -> tuple[JobSync, Obj]:
+    """A start time on a suspended hub job would freeze its spec, so a running copy's status waits (KEP-693)."""
+    here, there = _status(hub_job), _status(remote_job)
+    if not _is_suspended(hub_job) or _is_suspended(remote_job) or _has(there, _ENDED):
+        return _copied(here, there)
+    if _has(here, {_SUSPENDED}):
+        return JobSync.DEFERRED, here
+    # Kubernetes 1.36 refuses later spec changes of a suspended Job without this condition.
+    suspended = {
+        "type": _SUSPENDED,
+        "status": "True",
+        "reason": "MultiKueueAdapter",
+        "message": "Set by MultiKueue adapter",
+        "lastTransitionTime": now,
+        "lastProbeTime": now,
+    }
+    others = [c for c in here.get("conditions") or [] if c.get("type") != _SUSPENDED]
+    return JobSync.COPY_STATUS, {**here, "conditions": [*others, suspended]}
+
+
+def _pod(hub_job: Obj, here: Obj, there: Obj) -> tuple[JobSync, Obj]:
+    """A gated hub pod that looked unschedulable would make the hub's autoscaler add nodes."""
+    if (hub_job.get("metadata") or {}).get("deletionTimestamp"):
+        return JobSync.NONE, here
+    own = _condition(here, "PodScheduled")
+    remote = _condition(there, "PodScheduled")
+    gated = bool((hub_job.get("spec") or {}).get("schedulingGates"))
+    if gated and own is not None and (remote is None or remote.get("status") != "True"):
+        others = [c for c in there.get("conditions") or [] if c.get("type") != "PodScheduled"]
+        there = {**there, "conditions": [*others, own]}
+    return _copied(here, there)
+
+
+def _copied(here: Obj, there: Obj) -> tuple[JobSync, Obj]:
+    return (JobSync.NONE if here == there else JobSync.COPY_STATUS), there
+
+
+def _status(job: Obj) -> Obj:
+    status = job.get("status")
+    return status if isinstance(status, dict) else {}
+
+
+def _is_suspended(job: Obj) -> bool:
+    return bool((job.get("spec") or {}).get("suspend"))
+
+
+def _condition(status: Obj, type_: str) -> Obj | None:
+    return next((c for c in status.get("conditions") or [] if c.get("type") == type_), None)
+
+
+def _has(status: Obj, types: frozenset[str] | set[str]) -> bool:
+    return any(c.get("type") in types and c.get("status") == "True" for c in status.get("conditions") or [])

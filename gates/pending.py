@@ -1,0 +1,135 @@
+"""The last rows: a Workload that is pending on every worker. Gates first, then nomination and replicas."""
+
+from collections.abc import Mapping
+
+from gates.actions import Action, CreateReplica, Decision, OpenGate, PatchHubStatus, RecordOpenings, StartRound, Step
+from gates.cleaning import remove_from
+from gates.dispatch import Nomination, nominate
+from gates.ledger import last_opening, standing_openings
+from gates.narrative import pending_message
+from gates.opening import Hold, NextGate, Open, Wait, next_gate, remaining_window
+from gates.settings import Settings, UngatedPolicy
+from gates.view import CheckState, GateSupport, Group, Opening, Reach, Worker
+
+Policies = Mapping[str, UngatedPolicy]
+Steps = tuple[Step, ...]
+
+
+def pending(group: Group, now_ns: int, settings: Settings, policies: Policies, *, tidied: bool) -> Decision:
+    """Open at most one gate, then see that every nominated worker has a replica and nobody else does.
+
+    While `tidied` replicas are on their way out, the check's message is left alone: the next pass knows more.
+    """
+    workload = group.workload
+    if workload.check is None or workload.check.state is not CheckState.PENDING or workload.is_true("Evicted"):
+        return Decision("G8")
+    gate = next_gate(group, now_ns, settings)
+    opening = _opening_steps(group, gate)
+    if opening:
+        return Decision("G7", opening, settings.timeout_ns)
+    timer = _timer(gate, settings)
+    if workload.cluster_name and not workload.elastic:
+        return Decision("G8", requeue_ns=timer)
+    if not workload.other_checks_ready:
+        return Decision("G9-checks", requeue_ns=timer)
+    if workload.component is not None and not (workload.component.complete and workload.component.is_primary):
+        return _follow_sibling(group, timer)
+    nomination = nominate(group, now_ns, settings, policies)
+    turn_steps, turn_wait = _turn(group, nomination, now_ns, settings, policies)
+    steps = (*_dispatch_steps(group, nomination, settings, policies), *turn_steps)
+    if not steps and not tidied:
+        steps = _narrate(group, gate)
+    missing = tuple(f"cluster {name}: no remote client for nominated cluster" for name in nomination.missing)
+    return Decision("G9", steps, _soonest(timer, nomination.requeue_ns, turn_wait), missing)
+
+
+def _opening_steps(group: Group, gate: NextGate) -> Steps:
+    """Record first, open second: a crash between the two leaves a record that makes the next pass open again."""
+    if not isinstance(gate, Open):
+        return ()
+    action = OpenGate(gate.worker.name, gate.replica.uid, gate.replica.resource_version, gate.opening.opened_ns)
+    ledger = _with(standing_openings(group), gate.opening)
+    if ledger == group.workload.openings:
+        return (Step((action,)),)
+    return (Step((RecordOpenings(ledger),)), Step((action,)))
+
+
+def _with(openings: tuple[Opening, ...], new: Opening) -> tuple[Opening, ...]:
+    return (*(o for o in openings if o.cluster != new.cluster), new)
+
+
+def _timer(gate: NextGate, settings: Settings) -> int | None:
+    match gate:
+        case Wait(remaining_ns=remaining):
+            return remaining
+        case Hold():
+            return settings.timeout_ns
+        case _:
+            return None
+
+
+def _follow_sibling(group: Group, timer: int | None) -> Decision:
+    """A component goes where its siblings are, without a gate: their cluster has been decided already."""
+    component = group.workload.component
+    if component is None or len(component.sibling_clusters) != 1:
+        conflict = () if component is None or not component.sibling_clusters else ("siblings are on several clusters",)
+        return Decision("G9-component", requeue_ns=timer, notes=conflict)
+    (target,) = component.sibling_clusters
+    worker = group.worker(target)
+    if worker is None or worker.reach is not Reach.SYNCED:
+        return Decision("G9-component", notes=(f'assigned worker cluster "{target}" is not available',))
+    nomination = Nomination((target,), changed=group.workload.nominated != (target,))
+    steps: Steps = (Step((PatchHubStatus(nominated=(target,)),)),) if nomination.changed else ()
+    changes: list[Action] = [remove_from(w) for w in group.holders if w.name != target]
+    if worker.replica is None and not worker.foreign_replica:
+        changes.append(CreateReplica(target, gated=False))
+    return Decision("G9-component", (*steps, Step(tuple(changes), best_effort=True)) if changes else steps, timer)
+
+
+def _dispatch_steps(group: Group, nomination: Nomination, settings: Settings, policies: Policies) -> Steps:
+    steps: list[Step] = []
+    if nomination.changed:
+        steps.append(Step((PatchHubStatus(nominated=nomination.clusters),)))
+    if nomination.round_started_ns is not None:
+        steps.append(Step((StartRound(nomination.round_started_ns),)))
+    nominated = [w for w in group.listed if w.name in nomination.clusters and w.reach is Reach.SYNCED]
+    gated = settings.gate_single_target or len(nomination.clusters) > 1
+    plain = [w for w in nominated if not _takes_turns(w, policies)]
+    changes: list[Action] = [
+        CreateReplica(w.name, gated=gated) for w in plain if w.replica is None and not w.foreign_replica
+    ]
+    changes += [remove_from(w) for w in group.holders if w.name not in nomination.clusters]
+    if changes:
+        steps.append(Step(tuple(changes), best_effort=True))
+    return tuple(steps)
+
+
+def _turn(
+    group: Group, nomination: Nomination, now_ns: int, settings: Settings, policies: Policies
+) -> tuple[Steps, int | None]:
+    """Give the next worker that ignores gates its replica, if no window is running; else say how long it waits."""
+    waiting = (w for w in group.listed if w.name in nomination.clusters and w.reach is Reach.SYNCED)
+    turn = next((w for w in waiting if _takes_turns(w, policies) and w.replica is None and not w.foreign_replica), None)
+    if turn is None:
+        return (), None
+    last = last_opening(group)
+    if last is not None and (remaining := remaining_window(last, now_ns, settings)) > 0:
+        return (), remaining
+    ledger = _with(standing_openings(group), Opening(turn.name, "", now_ns))
+    return (Step((RecordOpenings(ledger),)), Step((CreateReplica(turn.name, gated=False),))), settings.timeout_ns
+
+
+def _takes_turns(worker: Worker, policies: Policies) -> bool:
+    """A worker that ignores gates may preempt as soon as it has a replica, so its replica is its opening."""
+    return worker.gates is GateSupport.MISSING and policies.get(worker.name) is UngatedPolicy.SEQUENTIAL
+
+
+def _narrate(group: Group, gate: NextGate) -> Steps:
+    """Tell on the check what the Workload waits for, when that changed."""
+    check = group.workload.check
+    text = pending_message(group, gate)
+    return (Step((PatchHubStatus(check_message=text),)),) if check is not None and text != check.message else ()
+
+
+def _soonest(*waits: int | None) -> int | None:
+    return min((wait for wait in waits if wait is not None), default=None)

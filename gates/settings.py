@@ -1,0 +1,40 @@
+"""The settings that decisions depend on."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+SECOND = 1_000_000_000
+MINUTE = 60 * SECOND
+
+
+class Dispatcher(StrEnum):
+    """Who chooses the clusters that get a replica."""
+
+    ALL_AT_ONCE = "AllAtOnce"
+    INCREMENTAL = "Incremental"
+    EXTERNAL = "External"
+
+
+class UngatedPolicy(StrEnum):
+    """What to do with a worker whose Kueue does not honour gates."""
+
+    ALLOW = "allow"
+    EXCLUDE = "exclude"
+    SEQUENTIAL = "sequential"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Durations are nanoseconds."""
+
+    timeout_ns: int = 5 * MINUTE
+    hold_while_quota_reserved: bool = True
+    gate_single_target: bool = True
+    dispatcher: Dispatcher = Dispatcher.ALL_AT_ONCE
+    step_size: int = 3
+    round_ns: int = 5 * MINUTE
+    worker_lost_ns: int = 15 * MINUTE
+    deferred_sync_ns: int = 2 * SECOND
+    reject_ownerless: bool = False
+    managed_by: str = "kueue.x-k8s.io/multikueue"
+    max_out_of_sync: int = 3

@@ -1,0 +1,206 @@
+"""What a decision about one hub Workload may look at: frozen, complete, and free of I/O.
+
+The shell fills these values from its caches; the deciders in this package never see a raw object. Times are
+nanoseconds since the epoch on the hub's clock unless a field says otherwise.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from config.api.meta import Condition
+
+
+class CheckState(StrEnum):
+    """States of an entry in `status.admissionChecks`."""
+
+    PENDING = "Pending"
+    READY = "Ready"
+    RETRY = "Retry"
+    REJECTED = "Rejected"
+
+
+class Ownership(StrEnum):
+    """What the hub knows about the job that owns the Workload."""
+
+    MANAGED = "managed"
+    NOT_MANAGED = "not-managed"
+    NO_ADAPTER = "no-adapter"
+    OWNERLESS = "ownerless"
+
+
+class Drift(StrEnum):
+    """How a replica's spec differs from the hub's, preemption gates left aside."""
+
+    NONE = "none"
+    PRIORITY = "priority"
+    SCALE_DOWN = "scale-down"
+    OTHER = "other"
+
+
+class Reach(StrEnum):
+    """Whether absence on a worker may be believed.
+
+    SYNCED is the only value under which a missing replica means that there is none.
+    """
+
+    SYNCED = "synced"
+    UNREADABLE = "unreadable"
+    LOST = "lost"
+
+
+class GateSupport(StrEnum):
+    """Whether a worker's Kueue honours preemption gates."""
+
+    HONOURED = "honoured"
+    UNKNOWN = "unknown"
+    MISSING = "missing"
+
+
+class JobSync(StrEnum):
+    """What the adapter would do with the remote job now."""
+
+    NONE = "none"
+    CREATE = "create"
+    COPY_STATUS = "copy-status"
+    DEFERRED = "deferred"
+    FOREIGN = "foreign"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """The Workload's entry for our AdmissionCheck."""
+
+    name: str
+    state: CheckState
+    message: str = ""
+    retry_count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Replica:
+    """A Workload copy on a worker that carries our origin and this hub Workload's UID."""
+
+    uid: str
+    resource_version: str
+    conditions: Mapping[str, Condition]
+    has_gate: bool
+    gate_open: bool = False
+    gate_opened_ns: int | None = None
+    """Transition time of the open gate as the worker's object states it."""
+    other_gate_closed: bool = False
+    signal_ns: int | None = None
+    """Worker-clock time of the signal while it is True with reason PreemptionGated; None otherwise."""
+    drift: Drift = Drift.NONE
+
+    def is_true(self, condition: str) -> bool:
+        """Tell whether a condition stands at True."""
+        found = self.conditions.get(condition)
+        return found is not None and found.status == "True"
+
+    def since_ns(self, condition: str) -> int:
+        """Return the transition time of a condition that is present."""
+        return self.conditions[condition].last_transition_ns
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """One worker cluster as seen for this Workload."""
+
+    name: str
+    position: int | None
+    """Index in the MultiKueueConfig's list, which is the order of preference; None when it is no longer listed."""
+    reach: Reach = Reach.SYNCED
+    lost_since_ns: int | None = None
+    clock_skew_ns: int = 0
+    """How far the worker's clock runs ahead of the hub's."""
+    gates: GateSupport = GateSupport.HONOURED
+    replica: Replica | None = None
+    foreign_replica: bool = False
+    """A Workload of the same name that is not ours stands in the way."""
+    job_present: bool = False
+    """A remote job with our origin exists, whether or not its replica does."""
+    job_sync: JobSync = JobSync.NONE
+    out_of_sync_count: int = 0
+    opening_confirmed: bool = False
+    """This process saw the recorded opening take effect on the replica. Lost with a restart, which errs to waiting."""
+
+    @property
+    def listed(self) -> bool:
+        """Tell whether the cluster is still part of the configuration."""
+        return self.position is not None
+
+    @property
+    def order(self) -> tuple[int, str]:
+        """Return the deterministic tie-break between workers."""
+        return (self.position if self.position is not None else 1 << 30, self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A gate opening that was decided: on the hub object before the worker is touched."""
+
+    cluster: str
+    replica_uid: str
+    opened_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """Place of a Workload among the component Workloads of one job (LeaderWorkerSet)."""
+
+    complete: bool
+    is_primary: bool
+    sibling_clusters: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class HubWorkload:
+    """The hub's Workload, reduced to what decides."""
+
+    namespace: str
+    name: str
+    uid: str
+    resource_version: str
+    conditions: Mapping[str, Condition] = field(default_factory=dict)
+    deleted: bool = False
+    check: Check | None = None
+    other_checks_ready: bool = True
+    cluster_name: str = ""
+    nominated: tuple[str, ...] = ()
+    openings: tuple[Opening, ...] = ()
+    round_started_ns: int | None = None
+    ownership: Ownership = Ownership.MANAGED
+    owner_text: str = ""
+    elastic: bool = False
+    replaces_slice: bool = False
+    component: Component | None = None
+    topology_due: bool = False
+    """The winner has a topology assignment that the hub's pod sets still wait for."""
+
+    def is_true(self, condition: str) -> bool:
+        """Tell whether a condition stands at True."""
+        found = self.conditions.get(condition)
+        return found is not None and found.status == "True"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Everything one decision looks at: the hub Workload and its place on every worker."""
+
+    workload: HubWorkload
+    workers: tuple[Worker, ...]
+
+    def worker(self, name: str) -> Worker | None:
+        """Find a worker by name."""
+        return next((worker for worker in self.workers if worker.name == name), None)
+
+    @property
+    def listed(self) -> tuple[Worker, ...]:
+        """Return the workers of the configuration in order of preference."""
+        return tuple(sorted((w for w in self.workers if w.listed), key=lambda w: w.order))
+
+    @property
+    def holders(self) -> tuple[Worker, ...]:
+        """Return the listed, readable workers that hold a replica, in order of preference."""
+        return tuple(w for w in self.listed if w.reach is Reach.SYNCED and w.replica is not None)

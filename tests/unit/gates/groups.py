@@ -1,0 +1,57 @@
+"""Builders of the frozen views that the deciders look at."""
+
+from dataclasses import replace
+from typing import Any
+
+from config.api.meta import Condition
+from gates.settings import MINUTE, SECOND, Settings
+from gates.view import Check, CheckState, Group, HubWorkload, Replica, Worker
+
+NOW = 1_800_000_000 * SECOND
+SETTINGS = Settings()
+T = SETTINGS.timeout_ns
+L = SETTINGS.worker_lost_ns
+
+
+def condition(type_: str, *, at: int = NOW, status: str = "True", reason: str = "", message: str = "") -> Condition:
+    return Condition(type_, status, reason, message, at)
+
+
+def conditions(*given: Condition) -> dict[str, Condition]:
+    return {c.type: c for c in given}
+
+
+def hub(*given: Condition, check: CheckState | None = CheckState.PENDING, **fields: Any) -> HubWorkload:
+    """Make a hub Workload with quota reserved an hour ago and our check Pending, unless said otherwise."""
+    reserved = condition("QuotaReserved", at=NOW - 60 * MINUTE)
+    base = HubWorkload("ns", "wl", "hub-uid", "7", conditions(reserved, *given))
+    if check is not None:
+        base = replace(base, check=Check("mk", check))
+    return replace(base, **fields)
+
+
+def without_quota(workload: HubWorkload) -> HubWorkload:
+    kept = {name: c for name, c in workload.conditions.items() if name != "QuotaReserved"}
+    return replace(workload, conditions=kept)
+
+
+def replica(name: str, *given: Condition, **fields: Any) -> Replica:
+    return replace(Replica(f"{name}-uid", "3", conditions(*given), has_gate=True), **fields)
+
+
+def signalled(name: str, *, at: int, **fields: Any) -> Replica:
+    return replica(name, signal_ns=at, **fields)
+
+
+def opened(name: str, *, at: int, **fields: Any) -> Replica:
+    """Make a replica whose gate is open; its signal stays True, as Kueue leaves it."""
+    return replica(name, gate_open=True, gate_opened_ns=at, **{"signal_ns": at - SECOND, **fields})
+
+
+def worker(name: str, copy: Replica | None = None, **fields: Any) -> Worker:
+    """Make a worker whose place in the configuration is its number: w1 before w2."""
+    return replace(Worker(name, int(name.removeprefix("w")), replica=copy), **fields)
+
+
+def group(workload: HubWorkload, *workers: Worker) -> Group:
+    return Group(workload, workers)
