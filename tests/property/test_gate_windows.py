@@ -126,4 +126,4 @@ class OneClusterPerTimeout(RuleBasedStateMachine):
 
 
 TestOneClusterPerTimeout = OneClusterPerTimeout.TestCase
-TestOneClusterPerTimeout.settings = hypothesis_settings(max_examples=200, stateful_step_count=40, deadline=None)
+TestOneClusterPerTimeout.settings = hypothesis_settings(max_examples=200, stateful_step_count=40)

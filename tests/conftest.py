@@ -1,4 +1,4 @@
-"""Property tests here judge results, not speed: a loaded machine must not make them fail."""
+"""Property tests judge results, not speed: a busy machine must not fail them."""
 
 from hypothesis import HealthCheck, settings
 
