@@ -16,6 +16,7 @@ import (
 	schdcache "sigs.k8s.io/kueue/pkg/cache/scheduler"
 	"sigs.k8s.io/kueue/pkg/controller/core/indexer"
 	"sigs.k8s.io/kueue/pkg/scheduler"
+	"sigs.k8s.io/kueue/pkg/scheduler/preemption"
 	"sigs.k8s.io/kueue/pkg/util/expectations"
 	"sigs.k8s.io/kueue/pkg/workload"
 )
@@ -63,6 +64,13 @@ func schedulerOptions(sc *scenario, clock *testingclock.FakeClock) []scheduler.O
 		scheduler.WithClock(nil, clock),
 		scheduler.WithPreemptionExpectations(expectations.NewStore("preemption")),
 	}
+}
+
+func newPreemptor(sc *scenario, cl client.Client) *preemption.Preemptor {
+	return preemption.New(
+		cl, workload.Ordering{PodsReadyRequeuingTimestamp: sc.requeuingTimestamp()}, events.NewFakeRecorder(1),
+		sc.fairSharingConfig(), false, testingclock.NewFakeClock(sc.Now), nil, expectations.NewStore("preemption"), nil,
+	)
 }
 
 // fillCache adds the objects the way Kueue's controllers would, with workloads last because the client lists none.

@@ -4,17 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"reflect"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/tools/events"
-	testingclock "k8s.io/utils/clock/testing"
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 	schdcache "sigs.k8s.io/kueue/pkg/cache/scheduler"
 	"sigs.k8s.io/kueue/pkg/scheduler/flavorassigner"
 	"sigs.k8s.io/kueue/pkg/scheduler/preemption"
-	"sigs.k8s.io/kueue/pkg/util/expectations"
 	"sigs.k8s.io/kueue/pkg/workload"
 )
 
@@ -35,33 +31,13 @@ type nomination struct {
 	Inadmissible string                          `json:"inadmissible,omitempty"`
 }
 
-// label answers a scenario. Kueue breaks some ties by the order of a Go map, so the question is asked several times from
-// scratch; more than one distinct answer is itself the answer.
+// label answers a scenario with one pending workload.
 func label(ctx context.Context, sc *scenario, runs int) (any, error) {
 	objs, err := decodeObjects(sc.Objects)
 	if err != nil {
 		return nil, err
 	}
-	var answers []*nomination
-	err = withFeatureGates(sc.FeatureGates, func() error {
-		for range runs {
-			answer, err := nominate(ctx, sc, objs)
-			if err != nil {
-				return err
-			}
-			if !slices.ContainsFunc(answers, func(a *nomination) bool { return reflect.DeepEqual(a, answer) }) {
-				answers = append(answers, answer)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	if len(answers) > 1 {
-		return map[string]any{"nondeterministic": answers}, nil
-	}
-	return answers[0], nil
+	return askRepeatedly(sc.FeatureGates, runs, func() (*nomination, error) { return nominate(ctx, sc, objs) })
 }
 
 func nominate(ctx context.Context, sc *scenario, objs *objects) (*nomination, error) {
@@ -167,10 +143,7 @@ func targetsOfGivenAssignment(
 		}
 		assignment.PodSets = append(assignment.PodSets, podSet)
 	}
-	preemptor := preemption.New(
-		cluster.client, workload.Ordering{PodsReadyRequeuingTimestamp: sc.requeuingTimestamp()}, events.NewFakeRecorder(1),
-		sc.fairSharingConfig(), false, testingclock.NewFakeClock(sc.Now), nil, expectations.NewStore("preemption"), nil,
-	)
+	preemptor := newPreemptor(sc, cluster.client)
 	targets := preemptor.GetTargets(ctx, *info, assignment, snapshot)
 	return givenNomination(sc.Assignment, targets), nil
 }

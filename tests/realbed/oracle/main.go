@@ -19,6 +19,20 @@ import (
 
 const usage = "usage: oracle label [-runs N] | cycles [-runs N] | bench [-repetitions N]"
 
+// command answers one scenario; its only option is how many times it does the work.
+type command struct {
+	flag   string
+	times  int
+	help   string
+	answer func(ctx context.Context, sc *scenario, times int) (any, error)
+}
+
+var commands = map[string]command{
+	"label":  {"runs", 5, "how often to ask each question from scratch", label},
+	"cycles": {"runs", 5, "how often to run each simulation from scratch", simulate},
+	"bench":  {"repetitions", 5, "how often to measure", bench},
+}
+
 func main() {
 	ctrl.SetLogger(logr.Discard())
 	metrics.InitMetricVectors(nil)
@@ -32,17 +46,17 @@ func run(args []string, in io.Reader, out io.Writer) error {
 	if len(args) == 0 {
 		return fmt.Errorf("%s", usage)
 	}
-	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
-	runs := flags.Int("runs", 5, "how often to ask each question from scratch")
-	ctx := ctrl.LoggerInto(context.Background(), logr.Discard())
-	switch args[0] {
-	case "label":
-		if err := flags.Parse(args[1:]); err != nil {
-			return err
-		}
-		return answerLines(in, out, func(sc *scenario) (any, error) { return label(ctx, sc, *runs) })
+	command, known := commands[args[0]]
+	if !known {
+		return fmt.Errorf("unknown command %q; %s", args[0], usage)
 	}
-	return fmt.Errorf("unknown command %q; %s", args[0], usage)
+	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
+	times := flags.Int(command.flag, command.times, command.help)
+	if err := flags.Parse(args[1:]); err != nil {
+		return err
+	}
+	ctx := ctrl.LoggerInto(context.Background(), logr.Discard())
+	return answerLines(in, out, func(sc *scenario) (any, error) { return command.answer(ctx, sc, *times) })
 }
 
 // answerLines answers each scenario; one that cannot be answered gets an "error" and does not stop the others.

@@ -38,6 +38,7 @@ type scenario struct {
 	Incoming           *objectName       `json:"incoming"`
 	Assignment         givenAssignment   `json:"assignment"`
 	Cycles             int               `json:"cycles"`
+	VictimsKeepRunning bool              `json:"victimsKeepRunning"`
 }
 
 type fairSharing struct {
@@ -70,9 +71,29 @@ type objects struct {
 }
 
 func decodeObjects(raws []json.RawMessage) (*objects, error) {
+	kinds, err := kindsOf(raws)
+	if err != nil {
+		return nil, err
+	}
+	return decodeObjectsOfKinds(kinds, raws)
+}
+
+func kindsOf(raws []json.RawMessage) ([]string, error) {
+	kinds := make([]string, len(raws))
+	for i, raw := range raws {
+		var meta metav1.TypeMeta
+		if err := json.Unmarshal(raw, &meta); err != nil {
+			return nil, fmt.Errorf("objects[%d]: %w", i, err)
+		}
+		kinds[i] = meta.Kind
+	}
+	return kinds, nil
+}
+
+func decodeObjectsOfKinds(kinds []string, raws []json.RawMessage) (*objects, error) {
 	objs := &objects{}
 	for i, raw := range raws {
-		if err := objs.add(raw); err != nil {
+		if err := objs.add(kinds[i], raw); err != nil {
 			return nil, fmt.Errorf("objects[%d]: %w", i, err)
 		}
 	}
@@ -80,12 +101,8 @@ func decodeObjects(raws []json.RawMessage) (*objects, error) {
 	return objs, nil
 }
 
-func (o *objects) add(raw json.RawMessage) error {
-	var kind metav1.TypeMeta
-	if err := json.Unmarshal(raw, &kind); err != nil {
-		return err
-	}
-	switch kind.Kind {
+func (o *objects) add(kind string, raw json.RawMessage) error {
+	switch kind {
 	case "ResourceFlavor":
 		return decodeInto(&o.flavors, raw)
 	case "Cohort":
@@ -103,7 +120,7 @@ func (o *objects) add(raw json.RawMessage) error {
 	case "RuntimeClass":
 		return o.addPlain(&nodev1.RuntimeClass{}, raw)
 	}
-	return fmt.Errorf("kind %q is not one the oracle knows", kind.Kind)
+	return fmt.Errorf("kind %q is not one the oracle knows", kind)
 }
 
 func decodeInto[T any](list *[]*T, raw json.RawMessage) error {
