@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -80,12 +82,13 @@ func fillCache(ctx context.Context, cache *schdcache.Cache, objs *objects) error
 		cache.AddOrUpdateResourceFlavor(log, flavor.DeepCopy())
 	}
 	for _, cohort := range objs.cohorts {
-		// A cohort on a cycle is stored and reported as an error; its ClusterQueues become inactive.
-		_ = cache.AddOrUpdateCohort(cohort.DeepCopy())
+		if err := ignoreCycle(cache.AddOrUpdateCohort(cohort.DeepCopy())); err != nil {
+			return fmt.Errorf("Cohort %s: %w", cohort.Name, err)
+		}
 	}
 	for _, cq := range objs.clusterQueues {
-		if err := cache.AddClusterQueue(ctx, cq.DeepCopy()); err != nil {
-			return fmt.Errorf("ClusterQueue %s: %w", cq.Name, err)
+		if err := addClusterQueue(ctx, cache, cq, objs); err != nil {
+			return err
 		}
 	}
 	for _, lq := range objs.localQueues {
@@ -99,4 +102,29 @@ func fillCache(ctx context.Context, cache *schdcache.Cache, objs *objects) error
 		}
 	}
 	return nil
+}
+
+// addClusterQueue does what Kueue's controllers do: what is on a cycle of cohorts is stored all the same, and inactive.
+func addClusterQueue(ctx context.Context, cache *schdcache.Cache, cq *kueue.ClusterQueue, objs *objects) error {
+	err := cache.AddClusterQueue(ctx, cq.DeepCopy())
+	if ignoreCycle(err) != nil {
+		return fmt.Errorf("ClusterQueue %s: %w", cq.Name, err)
+	}
+	if err != nil && objs.anyReserving(cq.Name) {
+		return fmt.Errorf("ClusterQueue %s is on a cycle of cohorts and has workloads: Kueue overflows its stack on this", cq.Name)
+	}
+	return nil
+}
+
+func ignoreCycle(err error) error {
+	if errors.Is(err, schdcache.ErrCohortHasCycle) {
+		return nil
+	}
+	return err
+}
+
+func (o *objects) anyReserving(clusterQueue string) bool {
+	return slices.ContainsFunc(o.workloads, func(wl *kueue.Workload) bool {
+		return workload.HasActiveQuotaReservation(wl) && string(wl.Status.Admission.ClusterQueue) == clusterQueue
+	})
 }

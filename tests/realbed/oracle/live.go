@@ -94,12 +94,14 @@ func (c *liveCluster) load(ctx context.Context, objs *objects) error {
 		c.cache.AddOrUpdateResourceFlavor(log, flavor.DeepCopy())
 	}
 	for _, cohort := range objs.cohorts {
-		_ = c.cache.AddOrUpdateCohort(cohort.DeepCopy())
+		if err := ignoreCycle(c.cache.AddOrUpdateCohort(cohort.DeepCopy())); err != nil {
+			return fmt.Errorf("Cohort %s: %w", cohort.Name, err)
+		}
 		c.queues.AddOrUpdateCohort(ctx, cohort.DeepCopy())
 	}
 	for _, cq := range objs.clusterQueues {
-		if err := c.cache.AddClusterQueue(ctx, cq.DeepCopy()); err != nil {
-			return fmt.Errorf("ClusterQueue %s: %w", cq.Name, err)
+		if err := addClusterQueue(ctx, c.cache, cq, objs); err != nil {
+			return err
 		}
 		if err := c.queues.AddClusterQueue(ctx, cq.DeepCopy()); err != nil {
 			return fmt.Errorf("queues of ClusterQueue %s: %w", cq.Name, err)

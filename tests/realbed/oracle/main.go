@@ -17,6 +17,9 @@ import (
 	"sigs.k8s.io/kueue/pkg/metrics"
 )
 
+// sourceDigest is set at link time, which lets a cache of binaries tell one from the other.
+var sourceDigest string
+
 const usage = "usage: oracle label [-runs N] | cycles [-runs N] | bench [-repetitions N]"
 
 // command answers one scenario; its only option is how many times it does the work.
