@@ -30,6 +30,7 @@ _CYCLE_GATES = {
     "SchedulingEquivalenceHashing": 1.0,
     "FlavorFungibilityPreserveScanProgress": 1.0,
     "RecomputeAssignmentUponPreemptionTargetsOverlap": 1.0,
+    "UnadmittedWorkloadsObservability": 1.0,
 }
 _DEFAULT_ON = {
     "FairSharingPreemptWithinNominal",
@@ -81,12 +82,11 @@ def cycles(seed: int) -> Json:
     draw, settings = dice("cycles", seed), PROFILES["cycles"]
     scenario, cluster = _scenario(draw, f"cycles-{seed}", settings, _CYCLE_GATES)
     for index in range(draw.randint(2, settings.bystanders)):
-        workload = pending(draw, cluster, draw.choice(cluster.queues), f"pending-{index}")
-        if draw.chance(0.4 if scenario["featureGates"].get("MultiKueueOrchestratedPreemption") else 0.02):
-            workload["spec"]["preemptionGates"] = [{"name": "kueue.x-k8s.io/multikueue"}]
-            if draw.chance(0.4):
-                _set_gate(draw, workload)
-        cluster.objects.append(workload)
+        cluster.objects.append(pending(draw, cluster, draw.choice(cluster.queues), f"pending-{index}"))
+    gated = 0.4 if scenario["featureGates"].get("MultiKueueOrchestratedPreemption") else 0.02
+    for item in cluster.objects:
+        if item["kind"] == "Workload" and draw.chance(gated):
+            _add_preemption_gate(draw, item)
     scenario["cycles"] = 12
     if draw.chance(0.15):
         scenario["victimsKeepRunning"] = True
@@ -148,10 +148,12 @@ def _requested_resources(pod_spec: Json) -> set[str]:
     return named | set(pod_spec.get("overhead", {}))
 
 
-def _set_gate(draw: Dice, workload: Json) -> None:
-    position = draw.choice(["Open", "Closed"])
-    state = {"name": "kueue.x-k8s.io/multikueue", "position": position, "lastTransitionTime": rfc3339(NOW)}
-    workload.setdefault("status", {})["preemptionGates"] = [state]
+def _add_preemption_gate(draw: Dice, workload: Json) -> None:
+    gate = "kueue.x-k8s.io/multikueue"
+    workload["spec"]["preemptionGates"] = [{"name": gate}]
+    if draw.chance(0.4):
+        state = {"name": gate, "position": draw.choice(["Open", "Closed"]), "lastTransitionTime": rfc3339(NOW)}
+        workload.setdefault("status", {})["preemptionGates"] = [state]
 
 
 def many(profile: str, first: int, count: int) -> Iterator[Json]:

@@ -112,7 +112,7 @@ def _running_conditions(dice: Dice, reserved: datetime) -> list[Json]:
         conditions.append(condition("Admitted", "True", "Admitted", reserved))
     if dice.chance(0.04):
         moment = NOW - timedelta(minutes=dice.randint(0, 3))
-        conditions.append(condition("Evicted", "True", dice.choice(["Preempted", "PodsReadyTimeout"]), moment))
+        conditions.append(condition("Evicted", "True", "Preempted", moment))
         conditions.append(condition("Preempted", "True", dice.choice(PREEMPTION_REASONS), moment))
     elif dice.chance(0.03):
         conditions.append(condition("Evicted", "False", "QuotaReserved", reserved))

@@ -44,10 +44,7 @@ func simulateOnce(ctx context.Context, sc *scenario, objs *objects) (*simulation
 	if err != nil {
 		return nil, err
 	}
-	observer, err := newObserver(ctx, cluster, objs)
-	if err != nil {
-		return nil, err
-	}
+	observer := newObserver(cluster, objs)
 	result := &simulation{Settled: observer.settled, Cycles: []cycleReport{}, Stopped: stoppedLimit}
 	patience := longestFlavorList(objs.clusterQueues)
 	for number, quiet := 1, 0; number <= sc.Cycles; number++ {
@@ -71,8 +68,8 @@ func simulateOnce(ctx context.Context, sc *scenario, objs *objects) (*simulation
 			break
 		}
 	}
-	result.Final, err = observer.final(ctx)
-	return result, err
+	result.Final = observer.final()
+	return result, nil
 }
 
 // runCycle takes one scheduling cycle, then delivers its consequences and lets one second pass.
@@ -82,21 +79,16 @@ func runCycle(ctx context.Context, sc *scenario, cluster *liveCluster, observer 
 	if err := cluster.deliverUpdates(ctx); err != nil {
 		return nil, err
 	}
-	report, err := observer.afterCycle(ctx)
-	if err != nil {
-		return nil, err
-	}
+	report := observer.afterCycle()
 	cluster.clock.Step(time.Second)
 	if !sc.VictimsKeepRunning {
 		if err := cluster.stopEvictedJobs(ctx); err != nil {
 			return nil, err
 		}
-		if err := cluster.deliverUpdates(ctx); err != nil {
-			return nil, err
-		}
 	}
 	cluster.requeuer.ProcessRequeues(ctx)
-	return report, observer.afterRelease(ctx, report)
+	observer.afterRelease(report)
+	return report, nil
 }
 
 func longestFlavorList(clusterQueues []*kueue.ClusterQueue) int {

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/go-logr/logr"
@@ -35,8 +38,8 @@ type liveCluster struct {
 	admissions *sync.WaitGroup
 	clock      *testingclock.FakeClock
 	events     *eventLog
-	// delivered is what the handlers have been told about each workload so far.
-	delivered map[client.ObjectKey]*kueue.Workload
+	// workloads are the API objects as the handlers have last been told of them.
+	workloads map[client.ObjectKey]*kueue.Workload
 }
 
 func newLiveCluster(ctx context.Context, sc *scenario, objs *objects) (*liveCluster, error) {
@@ -45,7 +48,7 @@ func newLiveCluster(ctx context.Context, sc *scenario, objs *objects) (*liveClus
 		clock:      testingclock.NewFakeClock(sc.Now),
 		events:     &eventLog{},
 		admissions: &sync.WaitGroup{},
-		delivered:  map[client.ObjectKey]*kueue.Workload{},
+		workloads:  map[client.ObjectKey]*kueue.Workload{},
 	}
 	preemptions := expectations.NewStore("preemption")
 	c.cache = schdcache.New(c.client, schdcache.WithFairSharing(sc.FairSharing != nil))
@@ -116,12 +119,12 @@ func (c *liveCluster) load(ctx context.Context, objs *objects) error {
 		}
 	}
 	c.requeuer.ProcessRequeues(ctx)
-	workloads, err := c.workloads(ctx)
-	if err != nil {
+	var list kueue.WorkloadList
+	if err := c.client.List(ctx, &list); err != nil {
 		return err
 	}
-	for _, wl := range workloads {
-		c.delivered[client.ObjectKeyFromObject(wl)] = wl
+	for i := range list.Items {
+		c.workloads[client.ObjectKeyFromObject(&list.Items[i])] = &list.Items[i]
 	}
 	return nil
 }
@@ -129,11 +132,7 @@ func (c *liveCluster) load(ctx context.Context, objs *objects) error {
 // settlePending lets the workload controller look at every pending workload once, as it does when Kueue starts: it
 // closes preemption gates that have no state yet and says which workloads have no usable queue.
 func (c *liveCluster) settlePending(ctx context.Context) error {
-	workloads, err := c.workloads(ctx)
-	if err != nil {
-		return err
-	}
-	for _, wl := range workloads {
+	for _, wl := range c.sortedWorkloads() {
 		if workload.HasQuotaReservation(wl) || !workload.IsActive(wl) {
 			continue
 		}
@@ -144,53 +143,50 @@ func (c *liveCluster) settlePending(ctx context.Context) error {
 	return c.deliverUpdates(ctx)
 }
 
-func (c *liveCluster) workloads(ctx context.Context) ([]*kueue.Workload, error) {
-	var list kueue.WorkloadList
-	if err := c.client.List(ctx, &list); err != nil {
-		return nil, err
-	}
-	workloads := make([]*kueue.Workload, len(list.Items))
-	for i := range list.Items {
-		workloads[i] = &list.Items[i]
-	}
-	return workloads, nil
-}
-
 // deliverUpdates tells the workload controller what changed in the API since the last time.
 func (c *liveCluster) deliverUpdates(ctx context.Context) error {
-	workloads, err := c.workloads(ctx)
-	if err != nil {
+	var list kueue.WorkloadList
+	if err := c.client.List(ctx, &list); err != nil {
 		return err
 	}
-	for _, wl := range workloads {
+	for i := range list.Items {
+		wl := &list.Items[i]
 		key := client.ObjectKeyFromObject(wl)
-		old := c.delivered[key]
+		old := c.workloads[key]
 		if old.ResourceVersion == wl.ResourceVersion {
 			continue
 		}
-		c.delivered[key] = wl
+		c.workloads[key] = wl
 		c.controller.Update(event.TypedUpdateEvent[*kueue.Workload]{ObjectOld: old, ObjectNew: wl.DeepCopy()})
 	}
 	return nil
 }
 
+func (c *liveCluster) sortedWorkloads() []*kueue.Workload {
+	return slices.SortedFunc(maps.Values(c.workloads), func(a, b *kueue.Workload) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+}
+
 // stopEvictedJobs plays the job controller, which ends the pods of an evicted workload and then gives its quota back.
 // Kueue does this in the reconciler of each job kind, which needs the job; the status it writes is repeated here.
 func (c *liveCluster) stopEvictedJobs(ctx context.Context) error {
-	workloads, err := c.workloads(ctx)
-	if err != nil {
-		return err
-	}
-	for _, wl := range workloads {
+	stopped := false
+	for _, wl := range c.sortedWorkloads() {
 		if !evict.IsEvicted(wl) || !workload.HasQuotaReservation(wl) {
 			continue
 		}
+		wl = wl.DeepCopy()
 		c.releaseQuota(wl)
 		if err := c.client.Status().Update(ctx, wl); err != nil {
 			return fmt.Errorf("stopping the job of %s/%s: %w", wl.Namespace, wl.Name, err)
 		}
+		stopped = true
 	}
-	return nil
+	if !stopped {
+		return nil
+	}
+	return c.deliverUpdates(ctx)
 }
 
 func (c *liveCluster) releaseQuota(wl *kueue.Workload) {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"reflect"
 	"slices"
 
@@ -77,51 +76,39 @@ type observer struct {
 	settled []conditionChange
 }
 
-func newObserver(ctx context.Context, cluster *liveCluster, objs *objects) (*observer, error) {
+func newObserver(cluster *liveCluster, objs *objects) *observer {
 	o := &observer{cluster: cluster, known: map[client.ObjectKey]*kueue.Workload{}, queues: cluster.queueContents()}
 	for _, wl := range objs.workloads {
 		o.known[client.ObjectKeyFromObject(wl)] = wl
 	}
 	cluster.events.drain()
-	settling := &cycleReport{}
-	err := o.look(ctx, settling)
-	o.settled = settling.Conditions
-	return o, err
+	o.settled = o.look().Conditions
+	return o
 }
 
-func (o *observer) afterCycle(ctx context.Context) (*cycleReport, error) {
-	report := &cycleReport{Admitted: []admitted{}, Preempted: []preempted{}, Released: []objectName{}}
+func (o *observer) afterCycle() *cycleReport {
+	report := o.look()
 	report.Events = o.cluster.events.drain()
-	if err := o.look(ctx, report); err != nil {
-		return nil, err
-	}
 	report.Queues = o.cluster.queueContents()
 	report.changed = len(report.Conditions) > 0 || !reflect.DeepEqual(report.Queues, o.queues)
-	return report, nil
+	return report
 }
 
-func (o *observer) afterRelease(ctx context.Context, report *cycleReport) error {
-	release := &cycleReport{}
-	if err := o.look(ctx, release); err != nil {
-		return err
-	}
+func (o *observer) afterRelease(report *cycleReport) {
+	release := o.look()
 	report.Released = release.Released
 	report.AfterRelease = release.Conditions
 	report.QueuesAtStart = o.cluster.queueContents()
 	report.changed = report.changed || len(release.Conditions) > 0
 	o.queues = report.QueuesAtStart
-	return nil
 }
 
-// look fills in what changed on the workloads since the last look.
-func (o *observer) look(ctx context.Context, report *cycleReport) error {
-	report.Conditions, report.Gates, report.Released = []conditionChange{}, []gateChange{}, []objectName{}
-	workloads, err := o.cluster.workloads(ctx)
-	if err != nil {
-		return err
+// look reports what changed on the workloads since the last look.
+func (o *observer) look() *cycleReport {
+	report := &cycleReport{
+		Admitted: []admitted{}, Preempted: []preempted{}, Conditions: []conditionChange{}, Gates: []gateChange{}, Released: []objectName{},
 	}
-	slices.SortFunc(workloads, byName)
-	for _, wl := range workloads {
+	for _, wl := range o.cluster.sortedWorkloads() {
 		key := client.ObjectKeyFromObject(wl)
 		before := o.known[key]
 		o.known[key] = wl
@@ -142,7 +129,7 @@ func (o *observer) look(ctx context.Context, report *cycleReport) error {
 		}
 		report.Gates = append(report.Gates, gateChanges(name, before, wl)...)
 	}
-	return nil
+	return report
 }
 
 func newAdmitted(wl *kueue.Workload) admitted {
@@ -177,20 +164,15 @@ func gateChanges(name objectName, before, after *kueue.Workload) []gateChange {
 	return changes
 }
 
-func (o *observer) final(ctx context.Context) (finalState, error) {
-	workloads, err := o.cluster.workloads(ctx)
-	if err != nil {
-		return finalState{}, err
-	}
-	slices.SortFunc(workloads, byName)
+func (o *observer) final() finalState {
 	state := finalState{Reserving: map[kueue.ClusterQueueReference][]string{}, Queues: o.cluster.queueContents()}
-	for _, wl := range workloads {
+	for _, wl := range o.cluster.sortedWorkloads() {
 		if workload.HasActiveQuotaReservation(wl) {
 			cqName := wl.Status.Admission.ClusterQueue
 			state.Reserving[cqName] = append(state.Reserving[cqName], string(workload.Key(wl)))
 		}
 	}
-	return state, nil
+	return state
 }
 
 func (c *liveCluster) queueContents() queueContents {
@@ -206,8 +188,4 @@ func sortedNames(dump map[kueue.ClusterQueueReference][]workload.Reference) map[
 		slices.Sort(sorted[cqName])
 	}
 	return sorted
-}
-
-func byName(a, b *kueue.Workload) int {
-	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
