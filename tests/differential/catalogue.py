@@ -31,6 +31,10 @@ class Profile:
     given_assignment: float = 0.06
     #: Pending workloads besides the incoming one, at most.
     bystanders: int = 2
+    #: Why running workloads may be on their way out.
+    evictions: tuple[str, ...] = ("Preempted", "Preempted", "PodsReadyTimeout", "AdmissionCheck", "Deactivated")
+    #: See `Dice.rarely`.
+    oddness: float = 1
 
 
 PROFILES = {
@@ -38,7 +42,8 @@ PROFILES = {
     "fair": Profile(fair_sharing=1),
     "mixed": Profile(),
     "gates": Profile(gates=1),
-    "cycles": Profile(given_assignment=0, bystanders=9, gates=0.2),
+    "odd": Profile(oddness=6),
+    "cycles": Profile(given_assignment=0, bystanders=9, gates=0.2, evictions=("Preempted",)),
 }
 
 
