@@ -11,6 +11,7 @@ from tests.differential.catalogue import (
     Flavor,
     Group,
     Json,
+    Profile,
     Queue,
     kueue_object,
 )
@@ -21,13 +22,15 @@ from tests.differential.spellings import UNLIMITED, spell
 _WEIGHTS = {None: 5, "1": 2, "2": 2, "500m": 2, "3": 1, "250m": 1, "0": 0.7, "1.5": 0.3, "1e3": 0.2}
 
 
-def make_cluster(dice: Dice) -> Cluster:
+def make_cluster(dice: Dice, settings: Profile) -> Cluster:
     """Return a cluster without workloads."""
     namespaces = ["team-a", "team-b"][: dice.randint(1, 2)]
     flavors = _flavors(dice)
     groups = _groups(dice, [flavor.name for flavor in flavors])
     parents = _cohort_tree(dice)
-    uniform = {resource: dice.randint(2, 8) * STEPS[resource] for resource in STEPS} if dice.rarely(0.1) else {}
+    uniform = (
+        {resource: dice.randint(2, 8) * STEPS[resource] for resource in STEPS} if dice.chance(settings.symmetry) else {}
+    )
     cluster = Cluster(flavors, [], namespaces, defaultdict(lambda: defaultdict(int)), [], uniform)
     cluster.objects += [item for name in namespaces for item in namespace(dice, name)]
     if dice.rarely(0.05):
@@ -101,7 +104,8 @@ def _add_cohort(
         spec["resourceGroups"] = quotas
         for key, amount in nominal.items():
             cluster.capacity[_root_of(parents, cohort)][key] += amount
-    _add_weight(dice, spec)
+    if not cluster.uniform_nominal:
+        _add_weight(dice, spec)
     cluster.objects.append(kueue_object("Cohort", cohort, spec))
 
 
@@ -119,7 +123,8 @@ def _add_queue(dice: Dice, cluster: Cluster, groups: list[Group], parents: dict[
     _add_selector(dice, spec)
     _add_preemption(dice, spec)
     _add_fungibility(dice, spec)
-    _add_weight(dice, spec)
+    if not cluster.uniform_nominal:
+        _add_weight(dice, spec)
     root = name if cohort is None else _root_of(parents, cohort)
     for key, amount in nominal.items():
         cluster.capacity[root][key] += amount

@@ -97,7 +97,7 @@ def cycles(seed: int) -> Json:
 
 
 def _scenario(draw: Dice, name: str, settings: Profile, gates: dict[str, float]) -> tuple[Json, Cluster]:
-    cluster = make_cluster(draw)
+    cluster = make_cluster(draw, settings)
     fill(draw, cluster, settings)
     fair = {"preemptionStrategies": draw.choice(_STRATEGIES)} if draw.chance(settings.fair_sharing) else None
     scenario: Json = {"name": name, "source": "generated", "now": rfc3339(NOW), "fairSharing": fair}
