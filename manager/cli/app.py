@@ -2,6 +2,8 @@
 
 import typer
 
+from manager.cli import predict
+
 app = typer.Typer(
     name="turnstile",
     help="Hub-side MultiKueue orchestration: one cluster preempts at a time.",
@@ -22,3 +24,6 @@ def version() -> None:
     from importlib.metadata import version as installed_version
 
     typer.echo(f"turnstile {installed_version('multikueue-turnstile')}")
+
+
+app.command()(predict.predict)

@@ -1,0 +1,120 @@
+"""What every Kubernetes object carries: keys, times, conditions, label selectors.
+
+Raw JSON comes in, frozen values go out. Times are integer nanoseconds since the epoch, so that comparing them is exact
+and cheap; a time that is absent is Go's zero time, as it is for Kueue.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+from config.api.selectors import SelectorError, matches_selector
+
+__all__ = [
+    "NANOSECONDS",
+    "ZERO_TIME_NS",
+    "Condition",
+    "ObjectKey",
+    "SelectorError",
+    "conditions",
+    "format_time",
+    "is_true",
+    "matches_selector",
+    "object_key",
+    "parse_time",
+]
+
+NANOSECONDS: Final = 1_000_000_000
+_EPOCH_ORDINAL: Final = date(1970, 1, 1).toordinal()
+ZERO_TIME_NS: Final = (1 - _EPOCH_ORDINAL) * 86_400 * NANOSECONDS
+"""0001-01-01T00:00:00Z: what an absent timestamp decodes to."""
+
+_RFC3339: Final = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(?:Z|([+-])(\d\d):(\d\d))", re.ASCII
+)
+
+
+class ObjectKey(NamedTuple):
+    """Namespace and name; the namespace of a cluster-scoped object is empty."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        """Write the key as kubectl and Kueue's logs do."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+def object_key(raw: Mapping[str, Any]) -> ObjectKey:
+    """Return the key of a raw object."""
+    metadata = raw.get("metadata") or {}
+    return ObjectKey(metadata.get("namespace") or "", metadata.get("name") or "")
+
+
+@lru_cache(maxsize=1 << 16)
+def parse_time(text: str) -> int:
+    """Return nanoseconds since the epoch of an RFC 3339 time."""
+    match = _RFC3339.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is not a time: must be RFC 3339 such as 2026-08-01T12:00:00Z")
+    year, month, day, hour, minute, second = map(int, match.group(1, 2, 3, 4, 5, 6))
+    offset_hours, offset_minutes = int(match.group(9) or 0), int(match.group(10) or 0)
+    try:
+        days = date(year, month, day).toordinal() - _EPOCH_ORDINAL
+    except ValueError as error:
+        raise ValueError(f"{text!r} is not a time: {error}") from None
+    if hour > 23 or minute > 59 or second > 59 or offset_hours > 23 or offset_minutes > 59:
+        raise ValueError(f"{text!r} is not a time: hour, minute, second or offset is out of range")
+    offset = (offset_hours * 60 + offset_minutes) * (60 if match.group(8) != "-" else -60)
+    seconds = days * 86_400 + hour * 3_600 + minute * 60 + second - offset
+    return seconds * NANOSECONDS + int((match.group(7) or "")[:9].ljust(9, "0"))
+
+
+def format_time(ns: int) -> str:
+    """Write a time as Kubernetes stores it: UTC, whole seconds, the fraction cut off."""
+    return datetime.fromtimestamp(ns // NANOSECONDS, UTC).strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0")
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One entry of `status.conditions`."""
+
+    type: str
+    status: str
+    reason: str = ""
+    message: str = ""
+    last_transition_ns: int = ZERO_TIME_NS
+    observed_generation: int = 0
+
+    @property
+    def is_true(self) -> bool:
+        """Tell whether the condition holds; Unknown and False are alike here."""
+        return self.status == "True"
+
+
+def conditions(raw: Mapping[str, Any]) -> dict[str, Condition]:
+    """Return the conditions of a raw object, or of its raw status, by type."""
+    status = raw.get("status")
+    source = status if isinstance(status, Mapping) else raw
+    return {entry["type"]: _condition(entry) for entry in source.get("conditions") or ()}
+
+
+def _condition(entry: Mapping[str, Any]) -> Condition:
+    transition = entry.get("lastTransitionTime")
+    return Condition(
+        type=entry["type"],
+        status=entry.get("status") or "Unknown",
+        reason=entry.get("reason") or "",
+        message=entry.get("message") or "",
+        last_transition_ns=parse_time(transition) if transition else ZERO_TIME_NS,
+        observed_generation=entry.get("observedGeneration") or 0,
+    )
+
+
+def is_true(conds: Mapping[str, Condition], condition_type: str) -> bool:
+    """Tell whether the condition of this type is present with status True."""
+    condition = conds.get(condition_type)
+    return condition is not None and condition.status == "True"

@@ -1,0 +1,145 @@
+"""`turnstile predict --batch`: one scenario per line in, one answer per line out, in the same order.
+
+A scenario is a set of API objects, the clock and one pending workload. A line that cannot be used gets an answer with
+an `error` and the run goes on.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+import orjson
+
+from config.api.meta import ObjectKey, parse_time
+from engine.assignment import Assignment, FlavorChoice, Mode, PodSetAssignment
+from engine.configuration import FairSharing, KueueConfiguration, RequeuingTimestamp, read_requeuing_timestamp
+from engine.decision import Outcome, Prediction
+from engine.errors import FieldError
+from engine.features import FeatureGates
+from engine.model import ClusterModel
+from engine.nomination import Nomination
+from engine.predict import judge, predict
+from engine.queueing import Refusal, enter_unchecked
+from engine.validate_objects import find_errors
+from engine.workloads import PendingWorkload
+
+_KNOWN_TO_THE_SCHEDULER: Final = "spec.preemption.reclaimWithinCohort"
+"""The API refuses LowerOrNewerEqualPriority here, Kueue's scheduler understands it, and scenarios may use it."""
+
+
+class ScenarioError(ValueError):
+    """A scenario that does not say what it must."""
+
+
+def answer_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Answer every line that is not blank."""
+    for line in lines:
+        if line.strip():
+            yield orjson.dumps(_answer(line))
+
+
+def _answer(line: bytes) -> dict[str, Any]:
+    try:
+        scenario = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        return {"name": None, "error": f"the line is not JSON: {error}"}
+    if not isinstance(scenario, dict):
+        return {"name": None, "error": "the line is not a JSON object"}
+    name = scenario.get("name")
+    try:
+        return {"name": name, "expect": _expect(scenario)}
+    except ValueError as error:
+        return {"name": name, "error": str(error)}
+
+
+def _expect(scenario: Mapping[str, Any]) -> dict[str, Any]:
+    incoming = _mapping(scenario, "incoming")
+    key = ObjectKey(incoming.get("namespace") or "", incoming.get("name") or "")
+    model = ClusterModel.of(_objects(scenario), _configuration(scenario))
+    now_ns = parse_time(str(scenario.get("now")))
+    given = scenario.get("assignment")
+    if given is None:
+        return _as_expect(predict(model, key, now_ns, as_head=True))
+    return _as_expect(_with_given_flavors(model, key, now_ns, given), is_given=True)
+
+
+def _mapping(scenario: Mapping[str, Any], field: str) -> Mapping[str, Any]:
+    value = scenario.get(field)
+    if not isinstance(value, dict):
+        raise ScenarioError(f"{field} is missing or not an object")
+    return value
+
+
+def _objects(scenario: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    objects = scenario.get("objects")
+    if not isinstance(objects, list):
+        raise ScenarioError("objects is missing or not a list")
+    for index, raw in enumerate(objects):
+        if not isinstance(raw, dict):
+            raise ScenarioError(f"objects[{index}] is not an object")
+        for error in find_errors(raw):
+            if error.error.field != _KNOWN_TO_THE_SCHEDULER:
+                raise error
+    return objects
+
+
+def _configuration(scenario: Mapping[str, Any]) -> KueueConfiguration:
+    fair_sharing = scenario.get("fairSharing")
+    timestamp = scenario.get("requeuingTimestamp") or RequeuingTimestamp.EVICTION
+    return KueueConfiguration(
+        gates=FeatureGates.from_mapping(scenario.get("featureGates") or {}),
+        fair_sharing=None if fair_sharing is None else FairSharing.from_raw(fair_sharing),
+        requeuing_timestamp=read_requeuing_timestamp(timestamp, "requeuingTimestamp"),
+    )
+
+
+def _with_given_flavors(
+    model: ClusterModel, key: ObjectKey, now_ns: int, given: Mapping[str, Mapping[str, Mapping[str, str]]]
+) -> Prediction:
+    """Search only for targets: the flavors, and which of them need preemption, are given."""
+    workload = model.workload(key)
+    if not isinstance(workload, PendingWorkload):
+        return predict(model, key, now_ns)
+    entry = enter_unchecked(model, workload)
+    if isinstance(entry, Refusal):
+        return Prediction(key, entry.outcome, entry.message, entry.cluster_queue)
+    pod_sets = tuple(
+        PodSetAssignment(
+            demand.name,
+            demand.count,
+            {resource: _given_choice(choice) for resource, choice in given.get(demand.name, {}).items()},
+            demand.requests,
+            reasons=("given",),
+        )
+        for demand in entry.demands
+    )
+    assignment = Assignment(pod_sets)
+    nomination = Nomination(model, workload, entry.queue, entry.spec, entry.demands, now_ns)
+    return judge(model, entry, (assignment, nomination.targets_for(assignment)))
+
+
+def _given_choice(choice: Mapping[str, str]) -> FlavorChoice:
+    modes = {str(mode): mode for mode in Mode}
+    mode = choice.get("mode") or ""
+    if mode not in modes:
+        raise FieldError.not_allowed("assignment.mode", mode, list(modes))
+    return FlavorChoice(choice["flavor"], modes[mode], borrow_level=0)
+
+
+def _as_expect(prediction: Prediction, *, is_given: bool = False) -> dict[str, Any]:
+    is_no_fit = prediction.mode is Mode.NO_FIT
+    expect: dict[str, Any] = {
+        "mode": str(prediction.mode),
+        "flavors": {} if is_no_fit else {pod_set.name: pod_set.flavors for pod_set in prediction.pod_sets},
+        "borrowing": None if is_given else prediction.borrowing,
+        "targets": [
+            {"namespace": victim.key.namespace, "name": victim.key.name, "reason": victim.reason}
+            for victim in prediction.victims
+        ],
+    }
+    if prediction.reduced_counts:
+        expect["counts"] = prediction.reduced_counts
+    if prediction.outcome in (Outcome.INADMISSIBLE, Outcome.NOT_QUEUED, Outcome.UNSUPPORTED):
+        expect["inadmissible"] = prediction.message
+    if prediction.alternatives:
+        expect["ambiguous"] = [_as_expect(alternative) for alternative in prediction.alternatives]
+    return expect
