@@ -16,7 +16,7 @@ def pending(dice: Dice, cluster: Cluster, queue: Queue, name: str) -> Json:
     for spec in result["spec"]["podSets"]:
         pod_spec = spec["template"]["spec"]
         add_placement(dice, pod_spec, cluster.flavors)
-        if dice.chance(0.2) and spec["count"] > 1:
+        if spec["count"] > 1 and dice.chance(0.4):
             spec["minCount"] = dice.randint(1, spec["count"])
         if dice.rarely(0.02):
             pod_spec["runtimeClassName"] = RUNTIME_CLASS
@@ -38,9 +38,10 @@ def _sizings(dice: Dice, cluster: Cluster, queue: Queue) -> list[Sizing]:
         for resource in resources
         if resource != "pods"
     }
+    counts = {1: 6, 2: 2, 3: 1, 5: 0.7, 10: 0.3} if dice.chance(0.8) else {4: 1, 6: 1, 7: 1, 12: 1}
     sizings = []
     for name in names:
-        count = 10**6 if dice.rarely(0.003) else dice.weighted({1: 6, 2: 2, 3: 1, 5: 0.7, 10: 0.3})
+        count = 10**6 if dice.rarely(0.003) else dice.weighted(counts)
         shares = {resource: max(1, want // len(names) // count) for resource, want in wants.items()}
         sizings.append(Sizing(name, count, shares))
     return sizings
