@@ -62,9 +62,6 @@ class CandidateIndex:
         self._newcomers: list[AdmittedWorkload] = []
         self._lists: dict[frozenset[FlavorResource], CandidateList] = {}
 
-    def __len__(self) -> int:
-        return len(self._evicted) + len(self._running) + len(self._newcomers)
-
     def __iter__(self) -> Iterator[AdmittedWorkload]:
         self._settle()
         yield from self._evicted

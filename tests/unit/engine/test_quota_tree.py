@@ -3,7 +3,6 @@
 import pytest
 
 from config.api.quantity import UNLIMITED
-from engine.cluster_queue import ClusterQueue
 from engine.flavor_resource import FlavorResource
 from engine.model import ClusterModel
 from engine.quota_tree import QuotaCell, UsageChanges, lowest_fit
@@ -145,10 +144,3 @@ def test_usage_of_a_flavor_without_quota_counts_in_the_cohort() -> None:
         workload("a").request(cpu=3).holds("A", "f"),
     )
     assert cell_of(model, "B").available() == 1000
-
-
-def test_a_queue_lists_what_it_uses() -> None:
-    model = model_of(*LIMITED, workload("a").request(cpu=2).holds("A"))
-    queue = model.cluster_queue("A")
-    assert isinstance(queue, ClusterQueue)
-    assert queue.usage() == ((model.table.get("f", "cpu"), 2000),)
