@@ -15,7 +15,7 @@ _DATA = Path(__file__).parents[1] / "data"
 NOMINATIONS = _DATA / "nominations.jsonl.gz"
 CYCLES = _DATA / "cycles.jsonl.gz"
 
-#: Profile, first seed, count: seeds that no daily run uses.
+#: Profile, first seed, count: seeds of their own.
 _NOMINATION_SEEDS = [
     ("classical", 1, 70),
     ("fair", 1, 70),

@@ -1,11 +1,11 @@
-"""Fresh random scenarios every day: the engine predicts exactly what real Kueue decides.
+"""Fresh random scenarios in every run: the engine predicts exactly what real Kueue decides.
 
 Repeat a failing run with TURNSTILE_DIFFERENTIAL_SEED=<the seed it printed>; widen one with
 TURNSTILE_DIFFERENTIAL_COUNT=<scenarios per profile>.
 """
 
 import os
-from datetime import UTC, datetime
+import secrets
 from pathlib import Path
 
 import pytest
@@ -21,8 +21,8 @@ _AMBIGUOUS_AT_MOST = 0.05
 
 @pytest.fixture(scope="module")
 def first_seed() -> int:
-    """Return a seed that is new every day and the same within one."""
-    return int(os.environ.get(_SEED) or datetime.now(UTC).date().toordinal() * 100_000)
+    """Return a seed that no run had before, unless one is to be repeated."""
+    return int(os.environ.get(_SEED) or secrets.randbits(48))
 
 
 @pytest.mark.parametrize(
