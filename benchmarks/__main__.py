@@ -2,9 +2,13 @@
 
 import sys
 
-from benchmarks import local_server, worker_client
+from benchmarks import engine_scale, local_server, worker_client
 
-BENCHMARKS = {"local_server": local_server.run, "worker_client": worker_client.run}
+BENCHMARKS = {
+    "engine_scale": engine_scale.run,
+    "local_server": local_server.run,
+    "worker_client": worker_client.run,
+}
 
 
 def main(names: list[str]) -> int:

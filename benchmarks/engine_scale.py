@@ -1,15 +1,15 @@
-"""The engine on a large cluster: processor time per prediction, time to build the model, memory per workload.
+"""The engine on a large cluster, beside real Kueue on the same objects in the same run.
 
-    python -m benchmarks.engine_scale [--oracle PATH] [--workloads 10000] [--queues 50]
+    python -m benchmarks engine_scale
 
-Shapes: one cohort level and three, classical and fair. With `--oracle`, a program that measures real Kueue
-(`PATH bench`, one scenario per line in, one result per line out), both see the same objects in the same run.
+Shapes: one cohort level and three, classical and fair. Real Kueue is the oracle of the differential tests (its `bench`
+command, GOMAXPROCS=1); where it cannot be built, the engine's figures come alone, with the reason.
 """
 
-import argparse
 import gc
 import json
 import subprocess
+import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator, Mapping
@@ -231,34 +231,41 @@ def ask_oracle(oracle: Path, lines: list[bytes]) -> list[Json]:
     return [json.loads(line)["expect"] for line in done.stdout.splitlines()]
 
 
-def main() -> None:
-    """Print one row per shape."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--oracle", type=Path, help="program that measures real Kueue")
-    parser.add_argument("--workloads", type=int, default=10_000)
-    parser.add_argument("--queues", type=int, default=50)
-    arguments = parser.parse_args()
-    shapes = [
-        Shape(levels, is_fair, queues=arguments.queues, workloads=arguments.workloads)
-        for levels in (1, 3)
-        for is_fair in (False, True)
-    ]
+def run() -> None:
+    """Print one row per shape: milliseconds of processor time, and how many times less than real Kueue that is."""
+    shapes = [Shape(levels, is_fair) for levels in (1, 3) for is_fair in (False, True)]
     lines = [as_line(shape) for shape in shapes]
-    print(f"{arguments.workloads} workloads in {arguments.queues} ClusterQueues; milliseconds of processor time")
+    ours = [measure(line, shape) for shape, line in zip(shapes, lines, strict=True)]
+    size = f"{shapes[0].workloads} workloads in {shapes[0].queues} ClusterQueues"
+    print(f"\nengine: {size}, one that must preempt; milliseconds of processor time")
     columns = "build", "first", "nominate", "predict", "update", "bytes/wl", "victims"
     print(f"{'shape':22}" + "".join(f"{column:>10}" for column in columns))
-    for shape, line in zip(shapes, lines, strict=True):
-        row = measure(line, shape)
+    for row in ours:
         times = (row.build, row.first, row.nomination, row.prediction, row.update)
         figures = "".join(f"{value:10.2f}" for value in times)
         print(f"{row.shape:22}{figures}{row.bytes_per_workload:10.0f}{row.victims:10} {row.outcome}")
-    if arguments.oracle is not None:
-        print("\nreal Kueue, GOMAXPROCS=1")
-        print(f"{'shape':22}{'build':>10}{'snapshot':>10}{'assign':>10}{'targets':>10}{'victims':>10}")
-        for shape, kueue in zip(shapes, ask_oracle(arguments.oracle, lines), strict=True):
-            steps = (kueue[step]["minMs"] for step in ("decodeAndBuild", "snapshot", "assign", "getTargets"))
-            print(f"{shape.name:22}" + "".join(f"{value:10.2f}" for value in steps) + f"{kueue['targets']:10}")
+    oracle = find_oracle()
+    if oracle is not None:
+        _print_kueue(ours, ask_oracle(oracle, lines))
 
 
-if __name__ == "__main__":
-    main()
+def find_oracle() -> Path | None:
+    """Build the program that measures real Kueue; say why where that is impossible."""
+    command = [sys.executable, "-m", "tests.differential.oracle"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        return Path(done.stdout.strip())
+    print(f"real Kueue is not measured: {done.stderr.strip().splitlines()[-1]}")
+    return None
+
+
+def _print_kueue(ours: list[Measurement], kueue: list[Json]) -> None:
+    steps = "decodeAndBuild", "snapshot", "assign", "getTargets"
+    headings = "build", "snapshot", "assign", "targets", "victims"
+    print("\nreal Kueue, GOMAXPROCS=1, and how many times less the engine needs")
+    print(f"{'shape':22}" + "".join(f"{heading:>10}" for heading in headings) + f"{'build':>9}{'nominate':>10}")
+    for row, theirs in zip(ours, kueue, strict=True):
+        build, snapshot, assign, targets = (theirs[step]["minMs"] for step in steps)
+        figures = "".join(f"{value:10.2f}" for value in (build, snapshot, assign, targets))
+        ratios = f"{build / row.build:8.1f}x{(assign + targets) / row.nomination:9.1f}x"
+        print(f"{row.shape:22}{figures}{theirs['targets']:10}{ratios}")
