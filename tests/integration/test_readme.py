@@ -1,0 +1,30 @@
+"""What the README prints is what the commands print."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from config.reference import with_table
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text()
+
+
+def test_the_prediction_is_what_the_command_prints() -> None:
+    shown = re.search(r"\$ \.venv/bin/turnstile (predict -f \S+)\n(.*?)```", README, re.DOTALL)
+    assert shown is not None
+    command = [sys.executable, "-m", "manager", *shown.group(1).split()]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == shown.group(2)
+
+
+def test_the_configuration_table_is_up_to_date() -> None:
+    assert with_table(README) == README, "run `make docs`"
+
+
+def test_every_linked_document_exists() -> None:
+    documents = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/**/*.md")]
+    for document in documents:
+        for target in re.findall(r"\]\((?!https?://)([^)#]+)", document.read_text()):
+            assert (document.parent / target).exists(), f"{document.relative_to(ROOT)} links to {target}"
