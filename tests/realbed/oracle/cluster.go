@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/events"
+	testingclock "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
+	schdcache "sigs.k8s.io/kueue/pkg/cache/scheduler"
+	"sigs.k8s.io/kueue/pkg/controller/core/indexer"
+	"sigs.k8s.io/kueue/pkg/scheduler"
+	"sigs.k8s.io/kueue/pkg/scheduler/preemption"
+	"sigs.k8s.io/kueue/pkg/util/expectations"
+	"sigs.k8s.io/kueue/pkg/workload"
+)
+
+var scheme = newScheme()
+
+func newScheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(s))
+	utilruntime.Must(kueue.AddToScheme(s))
+	return s
+}
+
+// newClientBuilder prepares a fake API server with the field indexes that Kueue's caches query.
+func newClientBuilder() *fake.ClientBuilder {
+	return fake.NewClientBuilder().WithScheme(scheme).
+		WithIndex(&kueue.LocalQueue{}, indexer.QueueClusterQueueKey, indexer.IndexQueueClusterQueue).
+		WithIndex(&kueue.Workload{}, indexer.WorkloadQueueKey, indexer.IndexWorkloadQueue).
+		WithIndex(&kueue.Workload{}, indexer.WorkloadClusterQueueKey, indexer.IndexWorkloadClusterQueue).
+		WithIndex(&kueue.Workload{}, indexer.OwnerReferenceUID, indexer.IndexOwnerUID)
+}
+
+// quotaCluster is the real quota cache filled from a scenario, and a real scheduler over it that has no queues:
+// enough to ask for the nomination of one workload.
+type quotaCluster struct {
+	client    client.Client
+	cache     *schdcache.Cache
+	scheduler *scheduler.Scheduler
+}
+
+func newQuotaCluster(ctx context.Context, sc *scenario, objs *objects) (*quotaCluster, error) {
+	cl := newClientBuilder().WithObjects(objs.plain...).Build()
+	cache := schdcache.New(cl, schdcache.WithFairSharing(sc.FairSharing != nil))
+	if err := fillCache(ctx, cache, objs); err != nil {
+		return nil, err
+	}
+	sched := scheduler.New(nil, cache, cl, events.NewFakeRecorder(1), schedulerOptions(sc, testingclock.NewFakeClock(sc.Now))...)
+	return &quotaCluster{client: cl, cache: cache, scheduler: sched}, nil
+}
+
+func schedulerOptions(sc *scenario, clock *testingclock.FakeClock) []scheduler.Option {
+	return []scheduler.Option{
+		scheduler.WithFairSharing(sc.fairSharingConfig()),
+		scheduler.WithPodsReadyRequeuingTimestamp(sc.requeuingTimestamp()),
+		scheduler.WithClock(nil, clock),
+		scheduler.WithPreemptionExpectations(expectations.NewStore("preemption")),
+	}
+}
+
+func newPreemptor(sc *scenario, cl client.Client) *preemption.Preemptor {
+	return preemption.New(
+		cl, workload.Ordering{PodsReadyRequeuingTimestamp: sc.requeuingTimestamp()}, events.NewFakeRecorder(1),
+		sc.fairSharingConfig(), false, testingclock.NewFakeClock(sc.Now), nil, expectations.NewStore("preemption"), nil,
+	)
+}
+
+// fillCache adds the objects the way Kueue's controllers would, with workloads last because the client lists none.
+func fillCache(ctx context.Context, cache *schdcache.Cache, objs *objects) error {
+	log := logr.FromContextOrDiscard(ctx)
+	for _, flavor := range objs.flavors {
+		cache.AddOrUpdateResourceFlavor(log, flavor.DeepCopy())
+	}
+	for _, cohort := range objs.cohorts {
+		if err := ignoreCycle(cache.AddOrUpdateCohort(cohort.DeepCopy())); err != nil {
+			return fmt.Errorf("Cohort %s: %w", cohort.Name, err)
+		}
+	}
+	for _, cq := range objs.clusterQueues {
+		if err := addClusterQueue(ctx, cache, cq, objs); err != nil {
+			return err
+		}
+	}
+	for _, lq := range objs.localQueues {
+		if err := cache.AddLocalQueue(lq.DeepCopy()); err != nil {
+			return fmt.Errorf("LocalQueue %s/%s: %w", lq.Namespace, lq.Name, err)
+		}
+	}
+	for _, wl := range objs.workloads {
+		if workload.HasActiveQuotaReservation(wl) {
+			cache.AddOrUpdateWorkload(log, wl.DeepCopy())
+		}
+	}
+	return nil
+}
+
+// addClusterQueue does what Kueue's controllers do: what is on a cycle of cohorts is stored all the same, and inactive.
+func addClusterQueue(ctx context.Context, cache *schdcache.Cache, cq *kueue.ClusterQueue, objs *objects) error {
+	err := cache.AddClusterQueue(ctx, cq.DeepCopy())
+	if ignoreCycle(err) != nil {
+		return fmt.Errorf("ClusterQueue %s: %w", cq.Name, err)
+	}
+	if err != nil && objs.anyReserving(cq.Name) {
+		return fmt.Errorf("ClusterQueue %s is on a cycle of cohorts and has workloads: Kueue overflows its stack on this", cq.Name)
+	}
+	return nil
+}
+
+func ignoreCycle(err error) error {
+	if errors.Is(err, schdcache.ErrCohortHasCycle) {
+		return nil
+	}
+	return err
+}
+
+func (o *objects) anyReserving(clusterQueue string) bool {
+	return slices.ContainsFunc(o.workloads, func(wl *kueue.Workload) bool {
+		return workload.HasActiveQuotaReservation(wl) && string(wl.Status.Admission.ClusterQueue) == clusterQueue
+	})
+}
