@@ -1,0 +1,114 @@
+"""The engine's simulation in the words of the oracle's `cycles` answer, so that the two can be compared."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from config.api.meta import ObjectKey, parse_time
+from engine.configuration import FairSharing, KueueConfiguration, RequeuingTimestamp
+from engine.features import FeatureGates
+from engine.simulation import Plan, QueueContents, Simulation, Step, Victims, simulate
+from engine.status_writes import StatusWrite
+from tests.differential.catalogue import Json
+
+
+def answer(scenario: Json) -> Json:
+    """Return the engine's answer to a scenario of several cycles."""
+    fair_sharing = scenario.get("fairSharing")
+    configuration = KueueConfiguration(
+        gates=FeatureGates.from_mapping(scenario.get("featureGates") or {}),
+        fair_sharing=None if fair_sharing is None else FairSharing.from_raw(fair_sharing),
+        requeuing_timestamp=RequeuingTimestamp(scenario.get("requeuingTimestamp") or RequeuingTimestamp.EVICTION),
+    )
+    victims = Victims.TERMINATING if scenario.get("victimsKeepRunning") else Victims.RELEASED
+    plan = Plan(max_cycles=scenario["cycles"], victims=victims)
+    result = simulate(scenario["objects"], parse_time(scenario["now"]), configuration, plan)
+    possible = result.alternatives or (result,)
+    return {"labels": list(result.labels), "possible": [_simulation(history) for history in possible]}
+
+
+def _simulation(result: Simulation) -> Json:
+    return {
+        "settled": _conditions(result.settled),
+        "cycles": [_cycle(number, step) for number, step in enumerate(result.steps, start=1)],
+        "stopped": result.ending.value,
+        "final": {
+            "reserving": _names(result.final.reserving),
+            "queues": _contents(result.final.queues),
+        },
+    }
+
+
+def _cycle(number: int, step: Step) -> Json:
+    writes = step.cycle.writes
+    return {
+        "cycle": number,
+        "admitted": _admitted(writes),
+        "preempted": [
+            {**_name(write.key), "reason": condition.reason, "message": condition.message}
+            for write in sorted(writes, key=lambda write: write.key)
+            for condition in write.changed_conditions
+            if (condition.type, condition.status) == ("Preempted", "True")
+        ],
+        "conditions": _conditions(writes),
+        "gates": _gates(writes),
+        "queues": _contents(step.queues),
+        "events": sorted(
+            (
+                {**_name(write.key), "type": event.type.value, "reason": event.reason, "message": event.message}
+                for write in writes
+                for event in write.events
+            ),
+            key=lambda event: (event["namespace"], event["name"], event["reason"], event["message"]),
+        ),
+        "released": [_name(write.key) for write in step.released],
+        "afterRelease": _conditions(step.released),
+        "queuesOfNextCycle": _contents(step.queues_of_next),
+    }
+
+
+def _admitted(writes: Iterable[StatusWrite]) -> list[Json]:
+    return [
+        {
+            **_name(write.key),
+            "clusterQueue": write.after["admission"]["clusterQueue"],
+            "podSets": write.after["admission"]["podSetAssignments"],
+        }
+        for write in sorted(writes, key=lambda write: write.key)
+        if "admission" in write.after and "admission" not in write.before
+    ]
+
+
+def _conditions(writes: Iterable[StatusWrite]) -> list[Json]:
+    return [
+        {
+            **_name(write.key),
+            "type": condition.type,
+            "status": condition.status,
+            "reason": condition.reason,
+            "message": condition.message,
+        }
+        for write in sorted(writes, key=lambda write: write.key)
+        for condition in write.changed_conditions
+    ]
+
+
+def _gates(writes: Iterable[StatusWrite]) -> list[Json]:
+    changes = []
+    for write in sorted(writes, key=lambda write: write.key):
+        before = {gate["name"]: gate.get("position") for gate in write.before.get("preemptionGates") or ()}
+        for gate in write.after.get("preemptionGates") or ():
+            if before.get(gate["name"]) != gate["position"]:
+                changes.append({**_name(write.key), "gate": gate["name"], "position": gate["position"]})
+    return changes
+
+
+def _contents(contents: QueueContents) -> Json:
+    return {"heap": _names(contents.heap), "parked": _names(contents.parked)}
+
+
+def _names(keys_of: Mapping[str, Sequence[ObjectKey]]) -> dict[str, Any]:
+    return {name: [str(key) for key in keys] for name, keys in keys_of.items()}
+
+
+def _name(key: ObjectKey) -> Json:
+    return {"namespace": key.namespace, "name": key.name}
