@@ -57,12 +57,17 @@ class ObjectEvents:
         key = object_key(raw)
         before = self.raw.get(key)
         self.raw[key] = raw
+        phase = Phase.of(raw)
+        if phase.holds_quota and is_true(conditions(raw), "Evicted"):
+            self.evicted.add(key)
+        else:
+            self.evicted.discard(key)
         spec = raw.get("spec") or {}
         self.queues.submit(key, ObjectKey(key.namespace, spec.get("queueName") or ""))
         if before is None:
             self._appeared(key, value, now_ns)
             return
-        phase, previous = Phase.of(raw), Phase.of(before)
+        previous = Phase.of(before)
         if phase is Phase.FINISHED or spec.get("active") is False:
             self.queues.delete(key)
             self._put(key, value)
@@ -86,6 +91,7 @@ class ObjectEvents:
         """Take a removed Workload."""
         self.queues.retry_after(key, now_ns)
         self.raw.pop(key, None)
+        self.evicted.discard(key)
         self._put(key, None)
         self.queues.submit(key, None)
 
@@ -144,11 +150,8 @@ class ObjectEvents:
     def _put(self, key: ObjectKey, value: Workload | None) -> None:
         self._assumed.discard(key)
         self.model.put("Workload", key, value)
-        self.evicted.discard(key)
         if isinstance(value, AdmittedWorkload):
             self._timers.watch(value)
-            if value.is_evicted:
-                self.evicted.add(key)
 
     def _prerequisite(self, kind: str, key: ObjectKey, before: Any, value: Any, now_ns: int) -> None:
         """A flavor or check may make ClusterQueues active, and a flavor of other nodes may suit other pods."""

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from config.api.meta import NANOSECONDS, ObjectKey, conditions, is_true
+from config.api.meta import NANOSECONDS, ObjectKey
 from engine.configuration import KueueConfiguration
 from engine.nomination import Choices
-from engine.object_events import Phase
 from engine.outcomes import explore
 from engine.scheduler import NOT_EXHAUSTIVE, CycleResult, Scheduler
 from engine.status_writes import GateDialect, StatusWrite, released_status, with_status, write
@@ -131,16 +130,15 @@ class Simulator:
         """Go on until nothing changes, or as far as the plan allows."""
         settled = self._settle()
         steps: list[Step] = []
-        ending = Ending.LIMIT
+        # The scan memory makes a cycle that changed nothing try the next flavor: only a whole round is the end.
         quiet, patience = 0, self._longest_flavor_list()
         before = self.contents()
-        while len(steps) < self._plan.max_cycles:
-            # The scan memory makes a cycle that changed nothing try the next flavor: only a whole round is the end.
-            if quiet > patience or not self._scheduler.has_heads:
-                ending = Ending.QUIET if quiet > patience else Ending.NO_HEADS
-                if not self._skip_time():
-                    break
-                quiet, before, ending = 0, self.contents(), Ending.LIMIT
+        while True:
+            ending = self._ending(len(steps), is_quiet=quiet > patience)
+            if ending is Ending.LIMIT or (ending is not None and not self._skip_time()):
+                break
+            if ending is not None:
+                quiet, before = 0, self.contents()
                 continue
             step = self._step()
             steps.append(step)
@@ -157,6 +155,13 @@ class Simulator:
             heap={name: tuple(queues[name].ready) for name in names if queues[name].ready},
             parked={name: tuple(queues[name].parked) for name in names if queues[name].parked},
         )
+
+    def _ending(self, cycles: int, *, is_quiet: bool) -> Ending | None:
+        if is_quiet:
+            return Ending.QUIET
+        if cycles >= self._plan.max_cycles:
+            return Ending.LIMIT
+        return None if self._scheduler.has_heads else Ending.NO_HEADS
 
     def _settle(self) -> tuple[StatusWrite, ...]:
         settled = []
@@ -184,7 +189,7 @@ class Simulator:
         released = []
         for key in sorted(self._scheduler.evicted()):
             raw = self._scheduler.workload(key)
-            if raw is not None and Phase.of(raw).holds_quota and is_true(conditions(raw), "Evicted"):
+            if raw is not None:
                 released.append(write(raw, released_status(raw, self._now_ns, gates)))
         self._apply(released)
         return tuple(released)
