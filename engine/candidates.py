@@ -17,6 +17,7 @@ from engine.time_based import is_expired
 from engine.workloads import AdmittedWorkload
 
 _TIMESTAMP_BUFFER_NS: Final = 5 * 60 * 1_000_000_000
+_FEW: Final = 16
 _in_order: Final = attrgetter("order")
 
 
@@ -47,41 +48,45 @@ class CandidateList:
 
 
 class CandidateIndex:
-    """All workloads of one ClusterQueue, kept in candidate order."""
+    """All workloads of one ClusterQueue, kept in candidate order.
 
-    __slots__ = ("_evicted", "_lists", "_running")
+    Newcomers wait in front of the door until somebody asks: a few are put in their places one by one, a crowd, as when
+    the model is filled, is sorted in at once.
+    """
+
+    __slots__ = ("_evicted", "_lists", "_newcomers", "_running")
 
     def __init__(self) -> None:
         self._evicted: list[AdmittedWorkload] = []
         self._running: list[AdmittedWorkload] = []
+        self._newcomers: list[AdmittedWorkload] = []
         self._lists: dict[frozenset[FlavorResource], CandidateList] = {}
 
     def __len__(self) -> int:
-        return len(self._evicted) + len(self._running)
+        return len(self._evicted) + len(self._running) + len(self._newcomers)
 
     def __iter__(self) -> Iterator[AdmittedWorkload]:
+        self._settle()
         yield from self._evicted
         yield from self._running
 
     def add(self, workload: AdmittedWorkload) -> None:
-        """Put a workload in its place."""
-        insort_left(self._part(workload), workload, key=_in_order)
-        self._lists.clear()
+        """Take a workload in."""
+        self._newcomers.append(workload)
 
     def discard(self, workload: AdmittedWorkload) -> None:
         """Take a workload out."""
+        self._settle()
+        self._lists.clear()
         part = self._part(workload)
         position = bisect_left(part, workload.order, key=_in_order)
         while part[position] is not workload:
             position += 1
         del part[position]
-        self._lists.clear()
-
-    def _part(self, workload: AdmittedWorkload) -> list[AdmittedWorkload]:
-        return self._evicted if workload.is_evicted else self._running
 
     def using(self, frs: frozenset[FlavorResource]) -> CandidateList:
         """Return the workloads that were assigned at least one of these, in order."""
+        self._settle()
         found = self._lists.get(frs)
         if found is None:
             found = self._lists[frs] = CandidateList(
@@ -89,6 +94,24 @@ class CandidateIndex:
                 [workload for workload in self._running if not frs.isdisjoint(workload.uses)],
             )
         return found
+
+    def _part(self, workload: AdmittedWorkload) -> list[AdmittedWorkload]:
+        return self._evicted if workload.is_evicted else self._running
+
+    def _settle(self) -> None:
+        newcomers = self._newcomers
+        if not newcomers:
+            return
+        self._lists.clear()
+        if len(newcomers) <= _FEW:
+            for workload in newcomers:
+                insort_left(self._part(workload), workload, key=_in_order)
+        else:
+            for workload in newcomers:
+                self._part(workload).append(workload)
+            self._evicted.sort(key=_in_order)
+            self._running.sort(key=_in_order)
+        newcomers.clear()
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,8 @@ from engine.messages import PreemptionReason
 from engine.quota_tree import CohortNode, FlavorResource, QuotaNode
 from engine.search import Preemptor, Target, TargetSearch
 from engine.specs import BorrowWithinCohortPolicy, PreemptionPolicy
-from engine.workloads import AdmittedWorkload, Usage
+from engine.usage import Usage
+from engine.workloads import AdmittedWorkload
 
 
 def classical_targets(preemptor: Preemptor, frs_need: frozenset[FlavorResource], usage: Usage) -> list[Target]:
@@ -50,7 +51,25 @@ class _Source:
 
 
 class _ClassicalSearch(TargetSearch):
+    def __init__(self, preemptor: Preemptor, frs_need: frozenset[FlavorResource], usage: Usage) -> None:
+        super().__init__(preemptor, frs_need, usage)
+        # Nothing else is ever looked at, so nothing else is moved when a workload is removed.
+        self._concerned = frs_need.union(fr for fr, _ in usage)
+
+    def remove(self, workload: AdmittedWorkload, queue: ClusterQueue) -> None:
+        """Pretend that a workload is gone, as far as this search is concerned."""
+        for fr, amount in workload.usage:
+            if fr in self._concerned:
+                self.changes.remove(queue.cells[fr], amount)
+
+    def put_back(self, workload: AdmittedWorkload, queue: ClusterQueue) -> None:
+        """Pretend that a removed workload is back."""
+        for fr, amount in workload.usage:
+            if fr in self._concerned:
+                self.changes.add(queue.cells[fr], amount)
+
     def run(self) -> list[Target]:
+        """Return whom to preempt, or nobody."""
         self._own = self.own_candidates()
         self._sources = self._reclaim_sources()
         if self._own is None and not self._sources:

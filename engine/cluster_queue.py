@@ -8,7 +8,8 @@ from engine.quota_tree import QuotaNode, UsageChanges
 if TYPE_CHECKING:
     from engine.activity import Inactivity
     from engine.specs import ClusterQueueSpec
-    from engine.workloads import AdmittedWorkload, Usage
+    from engine.usage import Usage
+    from engine.workloads import AdmittedWorkload
 
 
 class ClusterQueue(QuotaNode):

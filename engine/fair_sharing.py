@@ -15,7 +15,8 @@ from engine.quota_tree import CohortNode, FlavorResource, QuotaNode
 from engine.search import Preemptor, Target, TargetSearch
 from engine.shares import Share, share_of
 from engine.specs import PreemptionPolicy
-from engine.workloads import AdmittedWorkload, OrderKey, Usage
+from engine.usage import Usage
+from engine.workloads import AdmittedWorkload, OrderKey
 
 
 def fair_targets(preemptor: Preemptor, frs_need: frozenset[FlavorResource], usage: Usage) -> list[Target]:

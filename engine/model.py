@@ -49,17 +49,16 @@ class ClusterModel:
         self.configuration: Final = configuration or KueueConfiguration()
         self.table: Final = FlavorResourceTable()
         self.forest: Final = CohortForest(self._why_inactive)
-        self._reader = WorkloadReader(self.configuration, self.table)
-        self._readers: dict[str, Callable[[Mapping[str, Any]], object]] = {
-            "Workload": self._reader.read,
-            "ClusterQueue": lambda raw: read_cluster_queue(raw, self.table),
-            "Cohort": lambda raw: read_cohort(raw, self.table),
-            "ResourceFlavor": FlavorPlacement.from_raw,
-            "LocalQueue": _read_local_queue,
-            "Namespace": lambda raw: raw["metadata"].get("labels") or {},
-            "LimitRange": lambda raw: raw,
-            "RuntimeClass": _read_overhead,
-            "AdmissionCheck": _read_admission_check,
+        self._readers: dict[str, Callable[[ObjectKey, Mapping[str, Any]], object]] = {
+            "Workload": WorkloadReader(self.configuration, self.table).read,
+            "ClusterQueue": lambda _, raw: read_cluster_queue(raw, self.table),
+            "Cohort": lambda _, raw: read_cohort(raw, self.table),
+            "ResourceFlavor": lambda _, raw: FlavorPlacement.from_raw(raw),
+            "LocalQueue": lambda _, raw: _read_local_queue(raw),
+            "Namespace": lambda _, raw: raw["metadata"].get("labels") or {},
+            "LimitRange": lambda _, raw: raw,
+            "RuntimeClass": lambda _, raw: _read_overhead(raw),
+            "AdmissionCheck": lambda _, raw: _read_admission_check(raw),
         }
         self._objects: dict[str, dict[ObjectKey, Any]] = {kind: {} for kind in self._readers}
         self._limit_ranges: dict[str, LimitRangeSummary] = {}
@@ -90,7 +89,7 @@ class ClusterModel:
             return None
         key = object_key(raw)
         try:
-            return kind, key, reader(to_v1beta2(raw))
+            return kind, key, reader(key, to_v1beta2(raw))
         except FieldError as error:
             raise InvalidObjectError(kind, str(key), error) from None
 

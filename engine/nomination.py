@@ -18,7 +18,8 @@ from engine.model import ClusterModel
 from engine.quota_tree import FlavorResource, UsageChanges, lowest_fit
 from engine.search import Preemptor, Target
 from engine.specs import ClusterQueueSpec
-from engine.workloads import PendingWorkload, Usage
+from engine.usage import Usage
+from engine.workloads import PendingWorkload
 
 _ALLOWED_FLAVORS: Final = "kueue.x-k8s.io/workload-allowed-resource-flavors"
 

@@ -14,7 +14,8 @@ from engine.configuration import KueueConfiguration
 from engine.messages import PreemptionReason
 from engine.quota_tree import FlavorResource, UsageChanges
 from engine.specs import PreemptionPolicy
-from engine.workloads import AdmittedWorkload, Usage
+from engine.usage import Usage
+from engine.workloads import AdmittedWorkload
 
 _SAFE_SUM: Final = 2**61
 """Below this, amounts add up without saturating, so that removing one by one equals removing the sum."""

@@ -7,21 +7,18 @@ why it is not queued. Invariant: a value never changes; an update of the object 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from sys import intern
 from typing import Any, Final, NamedTuple
 
-from config.api.meta import ZERO_TIME_NS, ObjectKey, object_key, parse_time
-from config.api.quantity import QuantityError, add, request_amount
+from config.api.meta import NANOSECONDS, ZERO_TIME_NS, ObjectKey, parse_time
 from engine.boost import effective_priority, preemption_cost, priority_boost
 from engine.configuration import KueueConfiguration, RequeuingTimestamp
-from engine.errors import FieldError
 from engine.quota_tree import FlavorResource, FlavorResourceTable
-from engine.requests import count_after_reclaim, read_count, reclaimable_counts, scale_to_count
+from engine.usage import Usage, UsageReader
 
 _MILLISECOND: Final = 1_000_000
 ADMISSION_GATED_BY: Final = "kueue.x-k8s.io/admission-gated-by"
-
-Usage = tuple[tuple[FlavorResource, int], ...]
-"""Amounts by flavor and resource, each at most once."""
 
 
 class OrderKey(NamedTuple):
@@ -97,18 +94,15 @@ Workload = AdmittedWorkload | PendingWorkload | IdleWorkload
 
 
 class WorkloadReader:
-    """Turns raw Workloads into values; equal usages share one tuple, so that thousands of them stay small."""
+    """Turns raw Workloads into values."""
 
     def __init__(self, configuration: KueueConfiguration, table: FlavorResourceTable) -> None:
         self._configuration = configuration
         self._gates = configuration.gates
-        self._table = table
-        self._usages: dict[Usage, Usage] = {}
-        self._uses: dict[frozenset[FlavorResource], frozenset[FlavorResource]] = {}
+        self._usage = UsageReader(table, counts_reclaimable_pods=configuration.gates.reclaimable_pods)
 
-    def read(self, raw: Mapping[str, Any]) -> Workload:
+    def read(self, key: ObjectKey, raw: Mapping[str, Any]) -> Workload:
         """Read a raw Workload."""
-        key = object_key(raw)
         spec = raw.get("spec") or {}
         status = raw.get("status") or {}
         conditions = {entry["type"]: entry for entry in status.get("conditions") or ()}
@@ -128,15 +122,14 @@ class WorkloadReader:
         status: Mapping[str, Any],
         conditions: Mapping[str, Mapping[str, Any]],
     ) -> AdmittedWorkload:
-        admission = status["admission"]
-        usage, uses = self._usage(raw, spec, admission)
+        usage, uses = self._usage.read(raw)
         metadata = raw["metadata"]
         annotations = metadata.get("annotations")
         priority = self._priority(spec, annotations)
         cost = preemption_cost(annotations, self._gates).value
         return AdmittedWorkload(
             key=key,
-            cluster_queue=admission["clusterQueue"],
+            cluster_queue=intern(status["admission"]["clusterQueue"]),
             usage=usage,
             uses=uses,
             priority=priority,
@@ -186,47 +179,13 @@ class WorkloadReader:
             if self._restarts_queueing(preempted.get("reason")):
                 return _transition_time(preempted) + _MILLISECOND
         created = metadata.get("creationTimestamp")
-        return parse_time(created) if created else ZERO_TIME_NS
+        return _time(created) if created else ZERO_TIME_NS
 
     def _restarts_queueing(self, reason: str | None) -> bool:
         if reason == "InCohortReclaimWhileBorrowing":
             return not self._gates.priority_sorting_within_cohort
         # KEP-8522: a workload whose time was up queues behind the one that took its place, or both would alternate.
         return reason == "InClusterQueueTimeBased" and self._gates.time_based_same_priority_preemption
-
-    def _usage(
-        self, raw: Mapping[str, Any], spec: Mapping[str, Any], admission: Mapping[str, Any]
-    ) -> tuple[Usage, frozenset[FlavorResource]]:
-        """Return what the workload holds, and which flavors and resources it was assigned."""
-        reclaimable = reclaimable_counts(raw) if self._gates.reclaimable_pods else {}
-        spec_counts = {pod_set.get("name") or "main": pod_set.get("count", 1) for pod_set in spec.get("podSets") or ()}
-        total: dict[FlavorResource, int] = {}
-        uses: set[FlavorResource] = set()
-        for index, assignment in enumerate(admission.get("podSetAssignments") or ()):
-            flavors = assignment.get("flavors") or {}
-            path = f"status.admission.podSetAssignments[{index}]"
-            amounts = _read_amounts(assignment.get("resourceUsage") or {}, path)
-            name = assignment.get("name") or "main"
-            spec_count = spec_counts.get(name, 0)
-            count = read_count(assignment.get("count"), f"{path}.count", default=spec_count)
-            left = count_after_reclaim(spec_count, reclaimable.get(name, 0))
-            if left < count:
-                amounts = scale_to_count(amounts, count, left)
-            for resource, flavor in flavors.items():
-                fr = self._table.get(flavor, resource)
-                uses.add(fr)
-                if resource in amounts:
-                    total[fr] = add(total.get(fr, 0), amounts[resource])
-        usage = tuple(total.items())
-        frozen = frozenset(uses)
-        return self._usages.setdefault(usage, usage), self._uses.setdefault(frozen, frozen)
-
-
-def _read_amounts(usage: Mapping[str, Any], path: str) -> dict[str, int]:
-    try:
-        return {resource: request_amount(resource, value) for resource, value in usage.items()}
-    except QuantityError as error:
-        raise FieldError(f"{path}.resourceUsage", str(error)) from None
 
 
 def _is_true(conditions: Mapping[str, Mapping[str, Any]], condition_type: str) -> bool:
@@ -236,4 +195,17 @@ def _is_true(conditions: Mapping[str, Mapping[str, Any]], condition_type: str) -
 
 def _transition_time(condition: Mapping[str, Any]) -> int:
     time = condition.get("lastTransitionTime")
-    return parse_time(time) if time else ZERO_TIME_NS
+    return _time(time) if time else ZERO_TIME_NS
+
+
+def _time(text: str) -> int:
+    """Parse a time; those of one minute, as Kubernetes writes them, share most of the work."""
+    seconds = text[17:19]
+    if len(text) == 20 and text[19] == "Z" and "00" <= seconds < "60" and seconds.isdecimal():
+        return _minute(text[:17]) + int(seconds) * NANOSECONDS
+    return parse_time(text)
+
+
+@lru_cache(maxsize=1 << 12)
+def _minute(text: str) -> int:
+    return parse_time(f"{text}00Z")

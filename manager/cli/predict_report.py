@@ -1,0 +1,178 @@
+"""Predictions for people and for programs: sentences and tables, or plain data for JSON and YAML."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from config.api.quantity import format_amount, format_request
+from engine.decision import PodSetPrediction, Prediction
+from engine.explanation import Explanation, QueueTally, QuotaLevel, ResourceTrial, UnsuitableFlavor
+
+_HEADER = ("WORKLOAD", "CLUSTERQUEUE", "OUTCOME", "FLAVORS", "BORROWS", "VICTIMS")
+
+
+def as_data(prediction: Prediction) -> dict[str, Any]:
+    """Return a prediction as JSON data; amounts are quantities as Kueue prints them."""
+    data: dict[str, Any] = {
+        "workload": str(prediction.key),
+        "outcome": prediction.outcome.value,
+        "clusterQueue": prediction.cluster_queue,
+        "mode": str(prediction.mode),
+        "message": prediction.message,
+        "podSets": [_pod_set(pod_set) for pod_set in prediction.pod_sets],
+        "borrowing": prediction.borrowing,
+        "victims": [
+            {
+                "namespace": victim.key.namespace,
+                "name": victim.key.name,
+                "clusterQueue": victim.cluster_queue,
+                "reason": victim.reason.value,
+            }
+            for victim in prediction.victims
+        ],
+        "labels": list(prediction.labels),
+    }
+    if prediction.reduced_counts:
+        data["reducedCounts"] = dict(prediction.reduced_counts)
+    if prediction.alternatives:
+        data["alternatives"] = [as_data(alternative) for alternative in prediction.alternatives]
+    if prediction.explanation is not None:
+        data["explanation"] = [_step(step) for step in prediction.explanation.steps]
+    return data
+
+
+def as_table(predictions: Sequence[Prediction]) -> str:
+    """Return one row per prediction, and below the table why each is so."""
+    rows = [_HEADER, *map(_row, predictions)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    for prediction in predictions:
+        lines += ["", f"{prediction.key}: {prediction.outcome}", *(f"  {line}" for line in _sentences(prediction))]
+    return "\n".join(lines)
+
+
+def _row(prediction: Prediction) -> tuple[str, ...]:
+    flavors = [
+        f"{pod_set.name}:{resource}={flavor}"
+        for pod_set in prediction.pod_sets
+        for resource, flavor in pod_set.flavors.items()
+    ]
+    borrowing = "-" if prediction.borrowing is None else str(prediction.borrowing)
+    return (
+        str(prediction.key),
+        prediction.cluster_queue or "-",
+        prediction.outcome.value,
+        ",".join(flavors) or "-",
+        borrowing,
+        str(len(prediction.victims)),
+    )
+
+
+def _sentences(prediction: Prediction) -> Iterator[str]:
+    if prediction.message:
+        yield prediction.message
+    for name, count in prediction.reduced_counts.items():
+        yield f"pod set {name} would run with {count} pods"
+    for victim in prediction.victims:
+        yield f"would preempt {victim.key} in ClusterQueue {victim.cluster_queue} ({victim.reason})"
+    for number, alternative in enumerate(prediction.alternatives, start=1):
+        names = ", ".join(str(victim.key) for victim in alternative.victims) or "nobody"
+        yield f"Kueue leaves this to chance; possibility {number}: {alternative.outcome}, victims {names}"
+    for label in prediction.labels:
+        yield f"note: {label}"
+    if prediction.explanation is not None:
+        yield from _explain(prediction.explanation)
+
+
+def _explain(explanation: Explanation) -> Iterator[str]:
+    for step in explanation.steps:
+        names = ", ".join(step.pod_sets)
+        if isinstance(step, UnsuitableFlavor):
+            yield f"pod set {names}: {step.reason}"
+            continue
+        yield f"pod set {names}: {_trial_sentence(step)}"
+        yield from (f"  {_level_sentence(level, step.resource)}" for level in step.levels)
+        yield from (f"  {_tally_sentence(tally)}" for tally in step.candidates)
+
+
+def _trial_sentence(trial: ResourceTrial) -> str:
+    def amount(value: int) -> str:
+        return format_amount(trial.resource, value)
+
+    assumed = f" beside {amount(trial.assumed)} of earlier pod sets" if trial.assumed else ""
+    borrowed = f", borrowing at level {trial.borrow_level}" if trial.borrow_level else ""
+    return (
+        f"{trial.resource} in flavor {trial.flavor}: needs {amount(trial.requested)}{assumed}, "
+        f"{amount(trial.available)} free, {amount(trial.potential)} at most ({amount(trial.nominal)} nominal): "
+        f"{trial.possibility.name.replace('_', ' ').lower()}{borrowed}"
+    )
+
+
+def _level_sentence(level: QuotaLevel, resource: str) -> str:
+    kind = "cohort" if level.is_cohort else "ClusterQueue"
+    parts = [
+        f"{kind} {level.name}: {format_amount(resource, level.usage)} of {format_amount(resource, level.quota)} used"
+    ]
+    if level.kept:
+        parts.append(f"{format_amount(resource, level.kept)} never lent")
+    if level.borrowing_limit is not None:
+        parts.append(f"borrows at most {format_amount(resource, level.borrowing_limit)}")
+    return ", ".join(parts)
+
+
+def _tally_sentence(tally: QueueTally) -> str:
+    owner = "its own ClusterQueue" if tally.is_own else f"ClusterQueue {tally.cluster_queue}"
+    safe = "; ".join(f"{count} safe because {reason}" for reason, count in tally.protected.items())
+    return f"{owner}: {tally.eligible} of {tally.considered} could be preempted" + (f"; {safe}" if safe else "")
+
+
+def _pod_set(pod_set: PodSetPrediction) -> dict[str, Any]:
+    return {
+        "name": pod_set.name,
+        "count": pod_set.count,
+        "flavors": dict(pod_set.flavors),
+        "usage": {resource: format_request(resource, amount) for resource, amount in pod_set.usage.items()},
+        "modes": {resource: str(mode) for resource, mode in pod_set.modes.items()},
+        "borrowLevels": dict(pod_set.borrow_levels),
+    }
+
+
+def _step(step: ResourceTrial | UnsuitableFlavor) -> dict[str, Any]:
+    if isinstance(step, UnsuitableFlavor):
+        return {"podSets": list(step.pod_sets), "flavor": step.flavor, "unsuitable": step.reason}
+    resource = step.resource
+    return {
+        "podSets": list(step.pod_sets),
+        "flavor": step.flavor,
+        "resource": resource,
+        "needs": format_amount(resource, step.requested),
+        "assumed": format_amount(resource, step.assumed),
+        "available": format_amount(resource, step.available),
+        "nominal": format_amount(resource, step.nominal),
+        "potential": format_amount(resource, step.potential),
+        "possibility": step.possibility.name,
+        "borrowLevel": step.borrow_level,
+        "levels": [_level(level, resource) for level in step.levels],
+        "candidates": list(_tallies(step.candidates)),
+    }
+
+
+def _level(level: QuotaLevel, resource: str) -> dict[str, Any]:
+    limit = level.borrowing_limit
+    return {
+        "kind": "Cohort" if level.is_cohort else "ClusterQueue",
+        "name": level.name,
+        "quota": format_amount(resource, level.quota),
+        "usage": format_amount(resource, level.usage),
+        "neverLent": format_amount(resource, level.kept),
+        "borrowingLimit": None if limit is None else format_amount(resource, limit),
+    }
+
+
+def _tallies(tallies: Iterable[QueueTally]) -> Iterator[dict[str, Any]]:
+    for tally in tallies:
+        yield {
+            "clusterQueue": tally.cluster_queue,
+            "considered": tally.considered,
+            "eligible": tally.eligible,
+            "safe": {reason.value: count for reason, count in tally.protected.items()},
+        }
