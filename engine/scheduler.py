@@ -22,7 +22,7 @@ from engine.forest import root_of
 from engine.messages import NAMESPACE_MISMATCH
 from engine.model import ClusterModel
 from engine.nomination import Choices
-from engine.object_events import ObjectEvents
+from engine.object_events import ObjectEvents, Phase
 from engine.outcomes import explore
 from engine.pending_queue import QueuedWorkload, RequeueReason
 from engine.queueing import Entry, Refusal, enter_as_head
@@ -121,6 +121,8 @@ class Scheduler:
         """Return what the workload controller writes when it looks at a workload, None if that is nothing."""
         raw, workload = self.workload(key), self.model.workload(key)
         if raw is None or workload is None or isinstance(workload, AdmittedWorkload):
+            return None
+        if Phase.of(raw) is not Phase.PENDING or (raw.get("spec") or {}).get("active") is False:
             return None
         change = write(raw, settled_status(self.model, workload, raw, now_ns, self._dialect))
         return change if change.changes_status else None

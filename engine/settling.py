@@ -17,9 +17,10 @@ from engine.model import ClusterModel
 from engine.queueing import Refusal, enter_as_head, find_queue
 from engine.status import UnadmittedReason
 from engine.status_writes import GateDialect, Status, generation_of, status_with, unreserved, with_status
-from engine.workloads import IdleWorkload, PendingWorkload
+from engine.workloads import ADMISSION_GATED_BY, IdleWorkload, PendingWorkload
 
 _PENDING_EVALUATION = "Workload is pending evaluation in the scheduling queue"
+_GATE_CLEARED = "AdmissionGatedBy cleared, waiting for quota reservation"
 _SET_BY_SCHEDULER = frozenset(
     {
         UnadmittedReason.WAITING_FOR_QUOTA,
@@ -45,13 +46,34 @@ def settled_status(
     gates = model.configuration.gates
     if gates.multi_kueue_orchestrated_preemption:
         raw = with_status(raw, _with_gate_states(raw, now_ns, dialect))
-    if isinstance(workload, IdleWorkload) or _is_backing_off(raw, now_ns):
+    if _is_backing_off(raw, now_ns):
         return raw.get("status") or {}
     raw = with_status(raw, _without_backoff(raw, now_ns))
+    if gates.admission_gated_by:
+        condition = _admission_gate_condition(raw, now_ns, gates)
+        if condition is not None:
+            return status_with(raw, unreserved(raw, condition, now_ns, gates))
+    if isinstance(workload, IdleWorkload):
+        return raw.get("status") or {}
     condition = _blocking_condition(model, workload, raw, now_ns)
     if condition is not None:
         return status_with(raw, unreserved(raw, condition, now_ns, gates))
     return _with_admitted_in_line(raw, now_ns, gates)
+
+
+def _admission_gate_condition(raw: Mapping[str, Any], now_ns: int, gates: FeatureGates) -> Condition | None:
+    """Return what is said when the annotation that keeps a workload out of the queues appears or goes."""
+    gated_by = (raw["metadata"].get("annotations") or {}).get(ADMISSION_GATED_BY)
+    known = conditions(raw).get(written.QUOTA_RESERVED)
+    is_told = known is not None and known.reason == UnadmittedReason.ADMISSION_GATED
+    if bool(gated_by) == is_told:
+        return None
+    generation = generation_of(raw)
+    if not gated_by:
+        pending = UnadmittedReason.PENDING_EVALUATION
+        return written.quota_not_reserved(_GATE_CLEARED, now_ns, generation, gates, pending)
+    message, reason = f"Admission is gated by: {gated_by}", UnadmittedReason.ADMISSION_GATED
+    return Condition(written.QUOTA_RESERVED, "False", reason.value, message, now_ns, generation)
 
 
 def _with_admitted_in_line(raw: Mapping[str, Any], now_ns: int, gates: FeatureGates) -> Status:

@@ -257,6 +257,15 @@ class WorkloadBuilder(Builder):
         changed.raw.setdefault("status", {})["admission"] = admission
         return changed.condition("QuotaReserved", "True", since).condition("Admitted", "True", since)
 
+    def with_usage(self, **amounts: Amount) -> Self:
+        """Let a workload that holds quota hold more of other resources, in the flavor of its first pod set."""
+        changed = self._copy()
+        assignment = changed.raw["status"]["admission"]["podSetAssignments"][0]
+        flavor = next(iter(assignment["flavors"].values()))
+        assignment["flavors"].update(dict.fromkeys(amounts, flavor))
+        assignment["resourceUsage"].update({name: str(amount) for name, amount in amounts.items()})
+        return changed
+
     def evicted(self, minute: float = 0, reason: str = "Preempted") -> Self:
         """Evict the workload, which keeps its quota until its job has stopped."""
         return self.condition("Evicted", "True", minute, reason)

@@ -81,7 +81,12 @@ def _running(name: str) -> Iterator[Json]:
         created = NOW - timedelta(seconds=draw.randint(60, 86_400))
         workload = _workload(f"wl-{number}", queue, draw.choice([0, 10, 20, 50, 100]), 1, str(CPU_EACH))
         workload["metadata"] |= {"uid": f"{draw.getrandbits(64):016x}", "creationTimestamp": rfc3339(created)}
-        assignment = {"name": "main", "count": 1, "flavors": {"cpu": "default"}, "resourceUsage": {"cpu": str(CPU_EACH)}}
+        assignment = {
+            "name": "main",
+            "count": 1,
+            "flavors": {"cpu": "default"},
+            "resourceUsage": {"cpu": str(CPU_EACH)},
+        }
         workload["status"] = {
             "admission": {"clusterQueue": f"cq-{queue}", "podSetAssignments": [assignment]},
             "conditions": [
