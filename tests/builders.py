@@ -266,6 +266,12 @@ class WorkloadBuilder(Builder):
         assignment["resourceUsage"].update({name: str(amount) for name, amount in amounts.items()})
         return changed
 
+    def backing_off(self, until: float) -> Self:
+        """Let the workload wait until some minute before it is tried again."""
+        changed = self._copy()
+        changed.raw.setdefault("status", {})["requeueState"] = {"count": 1, "requeueAt": at(until)}
+        return changed
+
     def evicted(self, minute: float = 0, reason: str = "Preempted") -> Self:
         """Evict the workload, which keeps its quota until its job has stopped."""
         return self.condition("Evicted", "True", minute, reason)

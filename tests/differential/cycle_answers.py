@@ -1,5 +1,8 @@
 """The engine's simulation in the words of the oracle's `cycles` answer, so that the two can be compared."""
 
+import difflib
+import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -9,6 +12,9 @@ from engine.features import FeatureGates
 from engine.simulation import Plan, QueueContents, Simulation, Step, Victims, simulate
 from engine.status_writes import StatusWrite
 from tests.differential.catalogue import Json
+from tests.differential.comparison import outcomes
+
+_WAITED = re.compile(r"wait time since queued was -?\d+s")
 
 
 def answer(scenario: Json) -> Json:
@@ -24,6 +30,33 @@ def answer(scenario: Json) -> Json:
     result = simulate(scenario["objects"], parse_time(scenario["now"]), configuration, plan)
     possible = result.alternatives or (result,)
     return {"labels": list(result.labels), "possible": [_simulation(history) for history in possible]}
+
+
+def cycle_disagreement(real: Json, predicted: Json) -> str | None:
+    """Return what differs between real Kueue's cycles and the engine's, or None.
+
+    Everything that Kueue did in any of its runs must be among the histories that the engine allows.
+    """
+    if "expect" not in real:
+        return f"the oracle has no answer: {real.get('error')}"
+    possible = [_comparable(history) for history in predicted["possible"]]
+    for history in outcomes(real["expect"]):
+        happened = _comparable(history)
+        if happened not in possible:
+            return f"not among {len(possible)}\n{_difference(happened, possible[0])}"
+    return None
+
+
+def _comparable(history: Json) -> Json:
+    """Leave out how long a workload waited: the oracle plays the job controller and counts from other moments."""
+    comparable: Json = json.loads(_WAITED.sub("wait time since queued was", json.dumps(history, sort_keys=True)))
+    return comparable
+
+
+def _difference(real: Json, predicted: Json) -> str:
+    before, after = (json.dumps(side, indent=1, sort_keys=True).splitlines() for side in (real, predicted))
+    lines = list(difflib.unified_diff(before, after, "real Kueue", "engine", lineterm="", n=2))
+    return "\n".join(lines[:40])
 
 
 def _simulation(result: Simulation) -> Json:
@@ -96,9 +129,11 @@ def _gates(writes: Iterable[StatusWrite]) -> list[Json]:
     changes = []
     for write in sorted(writes, key=lambda write: write.key):
         before = {gate["name"]: gate.get("position") for gate in write.before.get("preemptionGates") or ()}
-        for gate in write.after.get("preemptionGates") or ():
-            if before.get(gate["name"]) != gate["position"]:
-                changes.append({**_name(write.key), "gate": gate["name"], "position": gate["position"]})
+        changes.extend(
+            {**_name(write.key), "gate": gate["name"], "position": gate["position"]}
+            for gate in write.after.get("preemptionGates") or ()
+            if before.get(gate["name"]) != gate["position"]
+        )
     return changes
 
 

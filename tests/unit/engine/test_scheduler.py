@@ -1,0 +1,277 @@
+"""The scheduler followed event by event: acceptance scenarios 98 to 101, 107, and what parks and un-parks."""
+
+from collections.abc import Iterable, Mapping
+
+import pytest
+
+from config.api.meta import ObjectKey, parse_time
+from engine.configuration import KueueConfiguration, RequeuingTimestamp
+from engine.features import FeatureGates
+from engine.pending_queue import Place
+from engine.scheduler import CycleResult, Scheduler
+from engine.status_writes import GateDialect, released_status, with_status
+from tests.builders import NAMESPACE, Builder, Json, at, cluster, cluster_queue, cohort, flavor, local_queue, namespace
+from tests.unit.engine.acceptance import running
+from tests.unit.engine.stories import waiting
+
+NOW = parse_time(at(1000))
+SECOND = 1_000_000_000
+QUEUE = cluster_queue("A").quota("f", cpu=4).preemption(within="LowerPriority")
+
+
+class Following:
+    """A scheduler whose writes come back to it as events, as an API server would deliver them."""
+
+    def __init__(self, *builders: Builder, configuration: KueueConfiguration | None = None, **options: object) -> None:
+        self.now = NOW
+        dialect = options.get("dialect", GateDialect.KUEUE)
+        assert isinstance(dialect, GateDialect)
+        self.scheduler = Scheduler.of(cluster(*builders), self.now, configuration, dialect=dialect)
+        for key in sorted(self.scheduler.workloads()):
+            write = self.scheduler.settle(key, self.now)
+            if write is not None:
+                self._update(key, write.after)
+
+    def cycle(self) -> dict[str, str]:
+        """Take a cycle; return the outcome of each head."""
+        result = self.scheduler.run_cycle(self.now)
+        if result is None:
+            return {}
+        self.deliver(result)
+        return {entry.key.name: entry.outcome.value for entry in result.entries}
+
+    def deliver(self, result: CycleResult) -> None:
+        for write in result.writes:
+            if write.changes_status:
+                self._update(write.key, write.after)
+
+    def stop_job(self, name: str) -> None:
+        """Let an evicted workload go."""
+        key = ObjectKey(NAMESPACE, name)
+        raw = self.scheduler.workload(key)
+        assert raw is not None
+        self._update(key, released_status(raw, self.now, self.scheduler.model.configuration.gates))
+
+    def wait(self, seconds: float = 1) -> None:
+        self.now += int(seconds * SECOND)
+        for write in self.scheduler.wake(self.now):
+            self._update(write.key, write.after)
+
+    def observe(self, builder: Builder) -> None:
+        self.scheduler.observe(builder.raw, self.now)
+
+    def finish(self, name: str) -> None:
+        """Let a workload end."""
+        status = dict(self.status(name))
+        done = {"type": "Finished", "status": "True", "reason": "Succeeded", "lastTransitionTime": at(1000)}
+        self._update(ObjectKey(NAMESPACE, name), {**status, "conditions": [*status["conditions"], done]})
+
+    def status(self, name: str) -> Mapping[str, object]:
+        raw = self.scheduler.workload(ObjectKey(NAMESPACE, name))
+        assert raw is not None
+        status: Json = raw["status"]
+        return status
+
+    def place(self, name: str) -> Place | None:
+        return self.scheduler.queues.place_of(ObjectKey(NAMESPACE, name))
+
+    def order(self, queue: str = "A") -> list[str]:
+        return [key.name for key in self.scheduler.queues[queue].in_order()]
+
+    def _update(self, key: ObjectKey, status: Mapping[str, object]) -> None:
+        raw = self.scheduler.workload(key)
+        assert raw is not None
+        self.scheduler.observe(with_status(raw, status), self.now)
+
+
+def test_98_who_waits_for_its_victims_is_not_overtaken() -> None:
+    following = Following(QUEUE, running("v", "A", 4), waiting("P", "A", 4, 10))
+    assert following.cycle() == {"P": "Preempt"}
+    following.observe(waiting("newcomer", "A", 1, 1000))
+    assert following.order() == ["P", "newcomer"]
+    assert following.cycle() == {"P": "Preempt"}
+    following.stop_job("v")
+    assert following.cycle() == {"P": "Admit"}
+    assert following.order() == ["newcomer", "v"]
+
+
+def test_98_under_strict_fifo_it_is() -> None:
+    strict = QUEUE.with_spec(queueingStrategy="StrictFIFO")
+    following = Following(strict, running("v", "A", 4), waiting("P", "A", 4, 10))
+    assert following.cycle() == {"P": "Preempt"}
+    following.observe(waiting("newcomer", "A", 1, 1000))
+    assert following.order() == ["newcomer", "P"]
+
+
+def test_99_a_preempted_workload_keeps_its_age() -> None:
+    following = Following(
+        QUEUE,
+        running("v", "A", 4).created(5),
+        waiting("P", "A", 4, 10),
+        *(waiting(f"w{i}", "A", 4, 0, i) for i in (4, 6)),
+    )
+    following.cycle()
+    following.stop_job("v")
+    following.cycle()
+    assert following.order() == ["w4", "v", "w6"]
+
+
+@pytest.mark.parametrize(("timestamp", "want"), [("Eviction", ["w", "e"]), ("Creation", ["e", "w"])])
+def test_100_a_workload_that_was_not_ready_in_time_queues_from_its_eviction(timestamp: str, want: list[str]) -> None:
+    configuration = KueueConfiguration(requeuing_timestamp=RequeuingTimestamp(timestamp))
+    evicted = waiting("e", "A", 1, created=1).evicted(9, reason="PodsReadyTimeout")
+    following = Following(QUEUE, evicted, waiting("w", "A", 1, created=5), configuration=configuration)
+    assert following.order() == want
+
+
+@pytest.mark.parametrize(("seconds", "place"), [(0, Place.HEAP), (1, Place.PARKED)])
+def test_101_a_backoff_is_over_at_its_time(seconds: int, place: Place) -> None:
+    following = Following(QUEUE, waiting("P", "A", 1).backing_off(1000 + seconds / 60))
+    assert following.place("P") is place
+
+
+def test_101_a_backoff_ends_by_itself() -> None:
+    backing_off = waiting("P", "A", 1).backing_off(1001).condition("Requeued", "False", 999, "PodsReadyTimeout")
+    following = Following(QUEUE, backing_off)
+    assert following.scheduler.next_wake_ns() == NOW + 60 * SECOND
+    following.wait(59)
+    assert following.cycle() == {}
+    following.wait(1)
+    assert following.cycle() == {"P": "Admit"}
+
+
+def test_107_a_workload_that_ends_lets_the_tree_try_again() -> None:
+    following = Following(
+        cohort("pool"),
+        cluster_queue("A").cohort("pool").quota("f", cpu=2),
+        cluster_queue("B").cohort("pool").quota("f", cpu=2),
+        running("v", "B", 3),
+        waiting("P", "A", 2),
+        waiting("twin", "A", 2, created=1),
+        waiting("other", "B", 1),
+    )
+    assert following.cycle() == {"P": "PreemptNoCandidates", "other": "Skipped"}
+    assert following.cycle() == {"other": "Admit"}
+    assert (following.place("P"), following.place("twin")) == (Place.PARKED, Place.PARKED)
+    following.wait()
+    assert following.place("P") is Place.PARKED, "an admission helps nobody"
+    following.finish("v")
+    assert following.place("P") is Place.PARKED, "events are collected for a second"
+    following.wait()
+    assert (following.place("P"), following.place("twin")) == (Place.HEAP, Place.HEAP)
+    assert following.cycle() == {"P": "Admit"}
+
+
+CHANGES: dict[str, Iterable[Builder]] = {
+    "a ClusterQueue of the tree grows": [cluster_queue("B").cohort("pool").quota("f", cpu=5)],
+    "a cohort gets quota": [cohort("pool").quota("f", cpu=5)],
+    "a flavor gets other nodes": [flavor("f").labels(zone="a")],
+    "the workload itself asks for less": [waiting("P", "A", 1)],
+    "its namespace matches": [namespace(NAMESPACE, team="x")],
+}
+
+
+@pytest.mark.parametrize("changes", CHANGES.values(), ids=CHANGES.keys())
+def test_a_parked_workload_is_tried_again_when(changes: Iterable[Builder]) -> None:
+    selective = cluster_queue("A").cohort("pool").quota("f", cpu=2)
+    following = Following(
+        selective, cluster_queue("B").cohort("pool").quota("f", cpu=0), namespace(NAMESPACE), waiting("P", "A", 4)
+    )
+    if isinstance(next(iter(changes)).raw.get("metadata", {}).get("labels"), dict):
+        following.observe(selective.with_spec(namespaceSelector={"matchLabels": {"team": "x"}}))
+        following.wait()
+    following.cycle()
+    assert following.place("P") is Place.PARKED
+    for change in changes:
+        following.observe(change)
+    following.wait()
+    assert following.place("P") is Place.HEAP
+
+
+UNHELPFUL: dict[str, Builder] = {
+    "a status that nobody looks at": waiting("P", "A", 4).condition("PodsReady", "False"),
+    "another annotation": waiting("P", "A", 4).annotate("a", "b"),
+    "a ClusterQueue of another tree": cluster_queue("C").quota("f", cpu=9),
+}
+
+
+@pytest.mark.parametrize("change", UNHELPFUL.values(), ids=UNHELPFUL.keys())
+def test_a_parked_workload_stays_parked_at(change: Builder) -> None:
+    following = Following(cluster_queue("A").quota("f", cpu=2), waiting("P", "A", 4))
+    following.cycle()
+    following.observe(change)
+    following.wait()
+    assert following.place("P") is Place.PARKED
+
+
+def test_a_newcomer_like_one_that_failed_is_parked_until_something_happens() -> None:
+    following = Following(cluster_queue("A").quota("f", cpu=2), waiting("P", "A", 4))
+    following.cycle()
+    following.observe(waiting("twin", "A", 4))
+    following.observe(waiting("other", "A", 3))
+    assert (following.place("twin"), following.place("other")) == (Place.PARKED, Place.HEAP)
+
+
+def test_opening_the_gate_of_a_parked_workload_lets_it_preempt() -> None:
+    configuration = KueueConfiguration(gates=FeatureGates(multi_kueue_orchestrated_preemption=True))
+    pending = waiting("P", "A", 4, 10).gates("g")
+    following = Following(QUEUE, running("v", "A", 4), pending, configuration=configuration)
+    assert following.cycle() == {"P": "Gated"}
+    assert following.cycle() == {}
+    following.observe(pending.gates("g", open_gates=["g"]))
+    assert following.cycle() == {"P": "Preempt"}
+
+
+@pytest.mark.parametrize(
+    ("dialect", "signal", "field"),
+    [
+        (GateDialect.KUEUE, "BlockedOnPreemptionGates", "position"),
+        (GateDialect.KEP, "QuotaReservationBlocked", "state"),
+    ],
+)
+def test_both_dialects_of_the_gate(dialect: GateDialect, signal: str, field: str) -> None:
+    configuration = KueueConfiguration(gates=FeatureGates(multi_kueue_orchestrated_preemption=True))
+    following = Following(
+        QUEUE, running("v", "A", 4), waiting("P", "A", 4, 10).gates("g"), configuration=configuration, dialect=dialect
+    )
+    assert following.cycle() == {"P": "Gated"}
+    status = following.status("P")
+    gates, told = status["preemptionGates"], status["conditions"]
+    assert isinstance(gates, list)
+    assert isinstance(told, list)
+    assert [gate[field] for gate in gates] == ["Closed"]
+    assert [(entry["status"], entry["reason"]) for entry in told if entry["type"] == signal] == [
+        ("True", "PreemptionGated")
+    ]
+
+
+def test_an_admission_that_cannot_be_written_is_tried_again() -> None:
+    following = Following(QUEUE, waiting("P", "A", 4))
+    assert following.scheduler.run_cycle(NOW) is not None
+    assert following.scheduler.run_cycle(NOW) is None, "it counts at once"
+    following.scheduler.withdraw(ObjectKey(NAMESPACE, "P"), NOW)
+    assert following.cycle() == {"P": "Admit"}
+
+
+def test_a_stopped_local_queue_gives_its_workloads_back_when_it_opens() -> None:
+    following = Following(QUEUE, local_queue("L", "A", stop="Hold"), waiting("P", "L", 1))
+    assert following.place("P") is None
+    following.observe(local_queue("L", "A"))
+    assert following.place("P") is Place.HEAP
+    following.observe(local_queue("L", "A", stop="Hold"))
+    assert following.place("P") is None
+
+
+def test_a_cluster_queue_that_comes_late_finds_its_workloads() -> None:
+    following = Following(local_queue("A", "A"), flavor("f"), waiting("P", "A", 1))
+    assert following.cycle() == {}
+    following.observe(QUEUE)
+    assert following.cycle() == {"P": "Admit"}
+
+
+def test_a_workload_that_is_gone_leaves_its_room() -> None:
+    following = Following(QUEUE, running("v", "A", 4, 50), waiting("P", "A", 4, 10))
+    assert following.cycle() == {"P": "PreemptNoCandidates"}
+    following.scheduler.forget("Workload", NAMESPACE, "v", following.now)
+    following.wait()
+    assert following.cycle() == {"P": "Admit"}
