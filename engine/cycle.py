@@ -25,6 +25,7 @@ from engine.messages import (
 )
 from engine.model import ClusterModel
 from engine.nomination import Choices, Nomination, fits_after
+from engine.outcomes import Outcomes, explore
 from engine.pending_queue import QueuedWorkload, RequeueReason
 from engine.queueing import Entry
 from engine.quota_tree import FlavorResource, UsageChanges
@@ -81,6 +82,8 @@ class _Nominee:
     memory: ScanRecord | None
     cause: UnadmittedReason | None = None
     considered: str = ""
+    is_inert: bool = False
+    """It neither influences the others nor depends on them."""
     waits_for_others: bool = False
     """It fits, but only once the victims of others are gone."""
 
@@ -129,10 +132,13 @@ class TreeCycle:
     _changes: UsageChanges = field(default_factory=UsageChanges)
     _preempted: dict[ObjectKey, Target] = field(default_factory=dict)
 
-    def run(self) -> tuple[Verdict, ...]:
+    def nominate(self) -> list[_Nominee]:
+        """Return the heads with their assignments, all on the state at the start of the cycle."""
+        return [self._nominate(head) for head in self.heads]
+
+    def process(self, nominees: Sequence[_Nominee]) -> tuple[Verdict, ...]:
         """Return what is decided about each head, sorted by key."""
         configuration = self.model.configuration
-        nominees = [self._nominate(head) for head in self.heads]
         order = classical_order if configuration.fair_sharing is None else tournament_order
         try:
             processed = enumerate(order(nominees, configuration.gates, self.choices))
@@ -155,7 +161,18 @@ class TreeCycle:
             nominee.considered = considered_flavors(nomination, assignment)
         elif assignment.mode is Mode.NO_FIT and gates.unadmitted_workloads_observability:
             nominee.cause = no_fit_reason(nomination, assignment)
+        nominee.is_inert = self._is_inert(nominee)
         return nominee
+
+    def _is_inert(self, nominee: _Nominee) -> bool:
+        gates = self.model.configuration.gates
+        mode = nominee.assignment.mode
+        if mode is not Mode.PREEMPT:
+            return mode is Mode.NO_FIT
+        if not nominee.targets:
+            return nominee.head.entry.spec.preemption.reclaim_within_cohort is PreemptionPolicy.ANY
+        is_final = not gates.recompute_assignment_upon_preemption_targets_overlap
+        return is_final and has_closed_gate(nominee.workload.raw, gates)
 
     def _nomination(self, head: Head) -> Nomination:
         entry = head.entry
@@ -257,6 +274,21 @@ class TreeCycle:
     def _use(self, queue: ClusterQueue, usage: Mapping[FlavorResource, int]) -> None:
         for fr, amount in usage.items():
             self._changes.add(queue.cell(fr), amount)
+
+
+def tree_outcomes(
+    model: ClusterModel, heads: Sequence[Head], number: int, now_ns: int, limit: int
+) -> Outcomes[tuple[Verdict, ...]]:
+    """Return everything that one cycle may decide about the heads of one tree."""
+    first = Choices()
+    nominees = TreeCycle(model, heads, number, now_ns, first).nominate()
+
+    def attempt(choices: Choices) -> tuple[Verdict, ...]:
+        cycle = TreeCycle(model, heads, number, now_ns, choices)
+        # Only where nominating met a tie itself is it repeated: it is what costs.
+        return cycle.process(cycle.nominate() if first.taken else [replace(nominee) for nominee in nominees])
+
+    return explore(attempt, limit)
 
 
 def _to_reserve(nominee: _Nominee) -> dict[FlavorResource, int]:

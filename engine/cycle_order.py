@@ -37,6 +37,11 @@ class OrderedEntry(Protocol):
         """The flavors it is nominated for."""
         ...
 
+    @property
+    def is_inert(self) -> bool:
+        """Whether it neither influences the other entries nor depends on them."""
+        ...
+
 
 E = TypeVar("E", bound=OrderedEntry)
 
@@ -50,25 +55,26 @@ def classical_order(entries: Sequence[E], gates: FeatureGates, choices: Choices)
     remaining = list(entries)
     while remaining:
         first = min(map(rank, remaining))
-        equals = [entry for entry in remaining if rank(entry) == first]
-        chosen = equals[choices(len(equals)) if len(equals) > 1 else 0]
+        chosen = _pick([entry for entry in remaining if rank(entry) == first], choices)
         remaining.remove(chosen)
         yield chosen
 
 
 def tournament_order(entries: Sequence[E], gates: FeatureGates, choices: Choices) -> Iterator[E]:
-    """Yield the entries in the order in which they are processed with fair sharing."""
-    remaining = {entry.queue: entry for entry in entries}
-    while remaining:
-        queue = next(iter(remaining))
-        root = root_of(queue)
-        winner = remaining[queue]
-        if isinstance(root, CohortNode):
-            found = _Tournament(remaining, gates, choices).winner_of(root)
-            if found is not None:
-                winner = found
-        del remaining[winner.queue]
+    """Yield the entries of one tree in the order in which they are processed with fair sharing."""
+    tournament = _Tournament(entries, gates, choices)
+    while tournament.remaining:
+        winner = tournament.pop()
         yield winner
+        tournament.usage_changed(winner.queue)
+
+
+def _pick(equals: Sequence[E], choices: Choices) -> E:
+    """Pick one of equals; one that changes nothing goes first, so that only what makes a difference is chance."""
+    inert = next((entry for entry in equals if entry.is_inert), None)
+    if inert is not None:
+        return inert
+    return equals[choices(len(equals)) if len(equals) > 1 else 0]
 
 
 def _seniority(workload: PendingWorkload, gates: FeatureGates) -> tuple[int, int]:
@@ -86,20 +92,34 @@ class _Standing:
 
 
 class _Tournament(Generic[E]):
-    """One round: every cohort sends its best entry up."""
+    """In every round each cohort sends its best entry up; the one that the root gets is next."""
 
-    def __init__(self, entries: Mapping[ClusterQueue, E], gates: FeatureGates, choices: Choices) -> None:
-        self._entries = entries
+    def __init__(self, entries: Sequence[E], gates: FeatureGates, choices: Choices) -> None:
+        self.remaining = {entry.queue: entry for entry in entries}
         self._gates = gates
         self._choices = choices
         self._standings: dict[tuple[CohortNode, ClusterQueue], _Standing] = {}
-        for entry in entries.values():
+        for entry in entries:
             self._note_standings(entry)
+
+    def pop(self) -> E:
+        """Take out the winner."""
+        queue = next(iter(self.remaining))
+        root = root_of(queue)
+        winner = self.winner_of(root) if isinstance(root, CohortNode) else None
+        return self.remaining.pop(queue if winner is None else winner.queue)
+
+    def usage_changed(self, queue: ClusterQueue) -> None:
+        """Look again at the entries whose standing depends on usage that this ClusterQueue has a part in."""
+        below_root = {cohort for cohort in queue.ancestors() if cohort.parent is not None}
+        for other, entry in self.remaining.items():
+            if not below_root.isdisjoint(other.ancestors()):
+                self._note_standings(entry)
 
     def winner_of(self, cohort: CohortNode) -> E | None:
         """Return the entry that a cohort sends up, None if it has none left."""
         from_cohorts = [winner for child in cohort.child_cohorts if (winner := self.winner_of(child)) is not None]
-        from_queues = [self._entries[queue] for queue in cohort.active_queues if queue in self._entries]
+        from_queues = [self.remaining[queue] for queue in cohort.active_queues if queue in self.remaining]
         ranked = [(self._rank(cohort, entry), entry) for entry in (*from_cohorts, *from_queues)]
         if not ranked:
             return None
@@ -107,6 +127,8 @@ class _Tournament(Generic[E]):
         # Kueue looks at the cohorts first and changes its mind only for a better entry.
         equals = [entry for rank, entry in ranked[: len(from_cohorts)] if rank == best]
         equals = equals or [entry for rank, entry in ranked if rank == best]
+        if cohort.parent is None:
+            return _pick(equals, self._choices)
         return equals[self._choices(len(equals)) if len(equals) > 1 else 0]
 
     def _rank(self, cohort: CohortNode, entry: E) -> tuple[bool, Share, int, int]:

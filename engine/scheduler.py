@@ -15,7 +15,7 @@ from config.api.meta import ZERO_TIME_NS, ObjectKey, parse_time
 from engine.caveats import caveats_of
 from engine.configuration import KueueConfiguration
 from engine.convert import to_v1beta2
-from engine.cycle import Head, TreeCycle, Verdict
+from engine.cycle import Head, Verdict, tree_outcomes
 from engine.cycle_writes import CycleWriter, EntryResult, Refused
 from engine.expiry import ExpiryTimers
 from engine.forest import root_of
@@ -23,7 +23,6 @@ from engine.messages import NAMESPACE_MISMATCH
 from engine.model import ClusterModel
 from engine.nomination import Choices
 from engine.object_events import ObjectEvents, Phase
-from engine.outcomes import explore
 from engine.pending_queue import QueuedWorkload, RequeueReason
 from engine.queueing import Entry, Refusal, enter_as_head
 from engine.queues import Queues
@@ -205,9 +204,7 @@ class Scheduler:
         if unsupported:
             labels.extend(unsupported)
             return tuple(Verdict.unsupported(head, unsupported[0]) for head in heads)
-        outcomes = explore(
-            lambda ways: TreeCycle(self.model, heads, self.cycle_number, now_ns, ways).run(), limit=MAX_ORDERS
-        )
+        outcomes = tree_outcomes(self.model, heads, self.cycle_number, now_ns, MAX_ORDERS)
         possible = outcomes.possible
         if not outcomes.is_exhaustive:
             labels.append(NOT_EXHAUSTIVE)
