@@ -6,7 +6,7 @@ thought through and put back exactly: a cycle only says what should be done. Tre
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import Final, Self
 
 from config.api.meta import ObjectKey
 from config.api.quantity import add, sub
@@ -34,6 +34,9 @@ from engine.search import Target
 from engine.specs import PreemptionPolicy
 from engine.status import UnadmittedReason
 from engine.workloads import PendingWorkload
+
+_SAMPLED_ORDERS: Final = 8
+"""Where there are too many orders to follow all, so many are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +291,7 @@ def tree_outcomes(
         # Only where nominating met a tie itself is it repeated: it is what costs.
         return cycle.process(cycle.nominate() if first.taken else [replace(nominee) for nominee in nominees])
 
-    return explore(attempt, limit)
+    return explore(attempt, limit, sample=_SAMPLED_ORDERS)
 
 
 def _to_reserve(nominee: _Nominee) -> dict[FlavorResource, int]:

@@ -6,6 +6,7 @@ possible outcomes; equal outcomes count once, so that a tie that decides nothing
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import prod
 from typing import Generic, TypeVar
 
 from engine.nomination import Choices
@@ -21,10 +22,11 @@ class Outcomes(Generic[T]):
     is_exhaustive: bool
 
 
-def explore(attempt: Callable[[Choices], T], limit: int) -> Outcomes[T]:
+def explore(attempt: Callable[[Choices], T], limit: int, *, sample: int | None = None) -> Outcomes[T]:
     """Try all ways through the ties that `attempt` meets, at most `limit` of them.
 
-    `attempt` must leave no trace and depend on nothing but its choices.
+    `attempt` must leave no trace and depend on nothing but its choices. With `sample`, where the first attempt shows
+    that there are more ways than the limit, only so many are tried: if not all, a few are as good as many.
     """
     distinct: list[T] = []
     scripts: list[tuple[int, ...]] = [()]
@@ -37,6 +39,8 @@ def explore(attempt: Callable[[Choices], T], limit: int) -> Outcomes[T]:
         if outcome not in distinct:
             distinct.append(outcome)
         scripts.extend(_other_ways(choices, len(script)))
+        if sample is not None and tried == 1 and prod(choices.options) > limit:
+            limit = sample
     return Outcomes(tuple(distinct), not scripts)
 
 

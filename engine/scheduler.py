@@ -30,7 +30,7 @@ from engine.settling import settled_status
 from engine.status_writes import GateDialect, StatusWrite, write
 from engine.workloads import AdmittedWorkload
 
-MAX_ORDERS: Final = 64
+MAX_ORDERS: Final = 720
 """So many ways through the ties of one tree in one cycle are followed."""
 
 NOT_EXHAUSTIVE: Final = "not all ties explored"
@@ -149,10 +149,13 @@ class Scheduler:
         self.model.forest.settle()
         return bool(self.queues.waiting())
 
-    def run_cycle(self, now_ns: int, choices: Choices | None = None) -> CycleResult | None:
+    def run_cycle(
+        self, now_ns: int, choices: Choices | None = None, *, max_orders: int = MAX_ORDERS
+    ) -> CycleResult | None:
         """Take one scheduling cycle; None if there is no head. `wake` comes first, if time has passed.
 
-        Where ties lead to different results, `choices` picks one, the first if there are no choices.
+        Where ties lead to different results, `choices` picks one, the first if there are no choices; with `max_orders`
+        of 1 nothing else is thought through, for those who only want something that Kueue might do.
         """
         heads = self._pop_heads()
         if not heads:
@@ -169,7 +172,7 @@ class Scheduler:
             elif entry is not None:
                 writer.refuse(entry)
         for tree in sorted(trees):
-            verdicts = self._decide(trees[tree], now_ns, choices or Choices(), labels)
+            verdicts = self._decide(trees[tree], now_ns, choices or Choices(), max_orders, labels)
             for verdict in sorted(verdicts, key=lambda verdict: verdict.position):
                 writer.carry_out(verdict)
         return CycleResult(self.cycle_number, now_ns, writer.entries, writer.writes, tuple(labels))
@@ -197,14 +200,16 @@ class Scheduler:
             return Refused(item, cluster_queue, entry.message, reason)
         return entry
 
-    def _decide(self, heads: list[Head], now_ns: int, choices: Choices, labels: list[str]) -> tuple[Verdict, ...]:
+    def _decide(
+        self, heads: list[Head], now_ns: int, choices: Choices, max_orders: int, labels: list[str]
+    ) -> tuple[Verdict, ...]:
         caveats = [caveats_of(self.model, head.entry) for head in heads]
         labels.extend(label for caveat in caveats for label in caveat.labels)
         unsupported = [caveat.unsupported for caveat in caveats if caveat.unsupported is not None]
         if unsupported:
             labels.extend(unsupported)
             return tuple(Verdict.unsupported(head, unsupported[0]) for head in heads)
-        outcomes = tree_outcomes(self.model, heads, self.cycle_number, now_ns, MAX_ORDERS)
+        outcomes = tree_outcomes(self.model, heads, self.cycle_number, now_ns, max_orders)
         possible = outcomes.possible
         if not outcomes.is_exhaustive:
             labels.append(NOT_EXHAUSTIVE)

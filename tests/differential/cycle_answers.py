@@ -4,47 +4,90 @@ import difflib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
 from config.api.meta import ObjectKey, parse_time
 from engine.configuration import FairSharing, KueueConfiguration, RequeuingTimestamp
 from engine.features import FeatureGates
-from engine.simulation import Plan, QueueContents, Simulation, Step, Victims, simulate
+from engine.nomination import Choices
+from engine.scheduler import Scheduler
+from engine.simulation import Plan, QueueContents, Simulation, Simulator, Step, Victims
 from engine.status_writes import StatusWrite
 from tests.differential.catalogue import Json
 from tests.differential.comparison import outcomes
 
+_MOST_HISTORIES = 200
 _WAITED = re.compile(r"wait time since queued was -?\d+s")
 
 
-def answer(scenario: Json) -> Json:
-    """Return the engine's answer to a scenario of several cycles."""
-    fair_sharing = scenario.get("fairSharing")
-    configuration = KueueConfiguration(
-        gates=FeatureGates.from_mapping(scenario.get("featureGates") or {}),
-        fair_sharing=None if fair_sharing is None else FairSharing.from_raw(fair_sharing),
-        requeuing_timestamp=RequeuingTimestamp(scenario.get("requeuingTimestamp") or RequeuingTimestamp.EVICTION),
-    )
-    victims = Victims.TERMINATING if scenario.get("victimsKeepRunning") else Victims.RELEASED
-    plan = Plan(max_cycles=scenario["cycles"], victims=victims)
-    result = simulate(scenario["objects"], parse_time(scenario["now"]), configuration, plan)
-    possible = result.alternatives or (result,)
-    return {"labels": list(result.labels), "possible": [_simulation(history) for history in possible]}
+class Prediction:
+    """What the engine says about a scenario of several cycles."""
+
+    def __init__(self, scenario: Json) -> None:
+        fair_sharing = scenario.get("fairSharing")
+        self._configuration = KueueConfiguration(
+            gates=FeatureGates.from_mapping(scenario.get("featureGates") or {}),
+            fair_sharing=None if fair_sharing is None else FairSharing.from_raw(fair_sharing),
+            requeuing_timestamp=RequeuingTimestamp(scenario.get("requeuingTimestamp") or RequeuingTimestamp.EVICTION),
+        )
+        victims = Victims.TERMINATING if scenario.get("victimsKeepRunning") else Victims.RELEASED
+        self._plan = Plan(max_cycles=scenario["cycles"], victims=victims)
+        self._objects = scenario["objects"]
+        self._now_ns = parse_time(scenario["now"])
+
+    @property
+    def is_ambiguous(self) -> bool:
+        """Say whether chance decides anything."""
+        choices = Choices()
+        self._history(choices)
+        return bool(choices.taken)
+
+    def disagreement(self, real: Json) -> str | None:
+        """Return what differs from real Kueue, or None: whatever Kueue did must be a history that the engine allows."""
+        if "expect" not in real:
+            return f"the oracle has no answer: {real.get('error')}"
+        for happened in outcomes(real["expect"]):
+            difference = self._why_impossible(_comparable(happened))
+            if difference is not None:
+                return difference
+        return None
+
+    def _why_impossible(self, happened: Json) -> str | None:
+        """Follow every choice that leads along what happened, and no other: all histories would be too many."""
+        scripts: list[tuple[int, ...]] = [()]
+        nearest, agreeing_cycles = "", -1
+        for _ in range(_MOST_HISTORIES):
+            if not scripts:
+                break
+            script = scripts.pop()
+            choices = Choices(script)
+            steps, history = self._history(choices)
+            agreeing = _agreeing_cycles(happened, history)
+            if agreeing is None:
+                return None
+            if agreeing > agreeing_cycles:
+                nearest, agreeing_cycles = _difference(happened, history), agreeing
+            for position in range(len(script), _choices_made(steps[: agreeing + 1])):
+                scripts.extend((*choices.taken[:position], other) for other in range(1, choices.options[position]))
+        return nearest
+
+    def _history(self, choices: Choices) -> tuple[Sequence[Step], Json]:
+        scheduler = Scheduler.of(self._objects, self._now_ns, self._configuration)
+        result = Simulator(scheduler, self._now_ns, self._plan, choices).run()
+        return result.steps, _comparable(_simulation(result))
 
 
-def cycle_disagreement(real: Json, predicted: Json) -> str | None:
-    """Return what differs between real Kueue's cycles and the engine's, or None.
+def _agreeing_cycles(happened: Json, history: Json) -> int | None:
+    """Return how many cycles agree from the start, None if everything does."""
+    if happened == history:
+        return None
+    pairs = zip(happened["cycles"], history["cycles"], strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
-    Everything that Kueue did in any of its runs must be among the histories that the engine allows.
-    """
-    if "expect" not in real:
-        return f"the oracle has no answer: {real.get('error')}"
-    possible = [_comparable(history) for history in predicted["possible"]]
-    for history in outcomes(real["expect"]):
-        happened = _comparable(history)
-        if happened not in possible:
-            return f"not among {len(possible)}\n{_difference(happened, possible[0])}"
-    return None
+
+def _choices_made(steps: Sequence[Step]) -> int:
+    return sum(label.startswith("ambiguous: ") for step in steps for label in step.cycle.labels)
 
 
 def _comparable(history: Json) -> Json:
@@ -126,7 +169,7 @@ def _conditions(writes: Iterable[StatusWrite]) -> list[Json]:
 
 
 def _gates(writes: Iterable[StatusWrite]) -> list[Json]:
-    changes = []
+    changes: list[Json] = []
     for write in sorted(writes, key=lambda write: write.key):
         before = {gate["name"]: gate.get("position") for gate in write.before.get("preemptionGates") or ()}
         changes.extend(

@@ -15,7 +15,7 @@ import pytest
 from tests.differential.catalogue import Json
 from tests.differential.comparison import is_ambiguous
 from tests.differential.crowds import crowded_cycles
-from tests.differential.cycle_answers import answer, cycle_disagreement
+from tests.differential.cycle_answers import Prediction
 from tests.differential.oracle import ask
 from tests.differential.recordings import CYCLES, load, question
 from tests.differential.scenarios import cycles
@@ -37,15 +37,15 @@ def test_engine_and_real_kueue_agree(
 ) -> None:
     count = int(os.environ.get(_COUNT) or count)
     scenarios = [scenario(seed) for seed in range(first_seed, first_seed + count)]
-    real, predicted = ask([oracle, "cycles", "-runs", "3"], scenarios), [answer(item) for item in scenarios]
+    real, predicted = ask([oracle, "cycles", "-runs", "3"], scenarios), [Prediction(item) for item in scenarios]
     found = {
         item["name"]: difference
         for item, truth, guess in zip(scenarios, real, predicted, strict=True)
-        if (difference := cycle_disagreement(truth, guess))
+        if (difference := guess.disagreement(truth))
     }
     report = "\n".join(f"{name}: {difference}" for name, difference in list(found.items())[:10])
     assert not found, f"{len(found)} of {len(scenarios)} disagree, {_SEED}={first_seed}\n{report}"
-    shrugs = sum(len(guess["possible"]) > 1 for guess in predicted)
+    shrugs = sum(guess.is_ambiguous for guess in predicted)
     assert shrugs <= len(scenarios) * _AMBIGUOUS_AT_MOST, f"{shrugs} of {len(scenarios)} answers are ambiguous"
 
 
@@ -54,7 +54,7 @@ def test_engine_runs_the_recorded_cycles() -> None:
     found = [
         f"{real['name']}: {difference}"
         for real in recorded
-        if (difference := cycle_disagreement({"expect": real["expect"]}, answer(question(real))))
+        if (difference := Prediction(question(real)).disagreement(real))
     ]
     assert not found, f"{len(found)} of {len(recorded)} disagree\n" + "\n".join(found[:10])
 

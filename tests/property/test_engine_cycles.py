@@ -11,7 +11,7 @@ from engine.features import FeatureGates
 from engine.model import ClusterModel
 from engine.nomination import Choices
 from engine.scheduler import CycleResult, Scheduler
-from engine.simulation import Ending, Plan, Simulation, Simulator, Victims, simulate
+from engine.simulation import Ending, Plan, QueueContents, Simulation, Simulator, Victims, simulate
 from engine.status_writes import with_status
 from engine.workloads import AdmittedWorkload, IdleWorkload
 from tests.builders import Builder, WorkloadBuilder, at, cluster, workload
@@ -108,11 +108,10 @@ def _told(history: Simulation) -> str:
 def test_nobody_is_admitted_and_waiting_at_once(scenario: Scenario, victims: Victims) -> None:
     result = run(scenario, victims)
     for contents in (*(step.queues_of_next for step in result.steps), result.final.queues):
-        waiting = [key for keys in (*contents.heap.values(), *contents.parked.values()) for key in keys]
-        assert len(waiting) == len(set(waiting))
+        everybody = _waiting(contents)
+        assert len(everybody) == len(set(everybody))
     holding = {key for keys in result.final.reserving.values() for key in keys}
-    final = result.final.queues
-    waiting = {key for keys in (*final.heap.values(), *final.parked.values()) for key in keys}
+    waiting = set(_waiting(result.final.queues))
     assert not holding & waiting
     model = ClusterModel.of([*scenario.objects, *result.final.workloads.values()], scenario.configuration)
     for found in model.workloads():
@@ -120,6 +119,10 @@ def test_nobody_is_admitted_and_waiting_at_once(scenario: Scenario, victims: Vic
             assert found.key in holding
         elif not isinstance(found, IdleWorkload):
             assert found.key in waiting
+
+
+def _waiting(contents: QueueContents) -> list[ObjectKey]:
+    return [key for keys in (*contents.heap.values(), *contents.parked.values()) for key in keys]
 
 
 @given(crowds(), st.sampled_from(Victims))

@@ -19,8 +19,11 @@ def alone(cpu: int, strategy: str = "BestEffortFIFO", within: str = "Never") -> 
     return cluster_queue("A").quota("f", cpu=cpu).preemption(within=within).with_spec(queueingStrategy=strategy)
 
 
-def queue(name: str, cpu: int, group: str = "pool", **policies: str) -> ClusterQueueBuilder:
-    return cluster_queue(name).cohort(group).quota("f", cpu=cpu).preemption(**policies)
+def queue(
+    name: str, cpu: int, group: str = "pool", *, within: str = "Never", reclaim: str = "Never", borrow: str = "Never"
+) -> ClusterQueueBuilder:
+    built = cluster_queue(name).cohort(group).quota("f", cpu=cpu)
+    return built.preemption(within=within, reclaim=reclaim, borrow=borrow)
 
 
 BIG_AND_SMALL = waiting("big", "A", 3, created=1), waiting("small", "A", 1, created=2)

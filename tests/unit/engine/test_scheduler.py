@@ -22,10 +22,13 @@ QUEUE = cluster_queue("A").quota("f", cpu=4).preemption(within="LowerPriority")
 class Following:
     """A scheduler whose writes come back to it as events, as an API server would deliver them."""
 
-    def __init__(self, *builders: Builder, configuration: KueueConfiguration | None = None, **options: object) -> None:
+    def __init__(
+        self,
+        *builders: Builder,
+        configuration: KueueConfiguration | None = None,
+        dialect: GateDialect = GateDialect.KUEUE,
+    ) -> None:
         self.now = NOW
-        dialect = options.get("dialect", GateDialect.KUEUE)
-        assert isinstance(dialect, GateDialect)
         self.scheduler = Scheduler.of(cluster(*builders), self.now, configuration, dialect=dialect)
         for key in sorted(self.scheduler.workloads()):
             write = self.scheduler.settle(key, self.now)
@@ -62,15 +65,14 @@ class Following:
 
     def finish(self, name: str) -> None:
         """Let a workload end."""
-        status = dict(self.status(name))
+        status = self.status(name)
         done = {"type": "Finished", "status": "True", "reason": "Succeeded", "lastTransitionTime": at(1000)}
         self._update(ObjectKey(NAMESPACE, name), {**status, "conditions": [*status["conditions"], done]})
 
-    def status(self, name: str) -> Mapping[str, object]:
+    def status(self, name: str) -> Json:
         raw = self.scheduler.workload(ObjectKey(NAMESPACE, name))
         assert raw is not None
-        status: Json = raw["status"]
-        return status
+        return dict(raw["status"])
 
     def place(self, name: str) -> Place | None:
         return self.scheduler.queues.place_of(ObjectKey(NAMESPACE, name))
@@ -236,13 +238,9 @@ def test_both_dialects_of_the_gate(dialect: GateDialect, signal: str, field: str
     )
     assert following.cycle() == {"P": "Gated"}
     status = following.status("P")
-    gates, told = status["preemptionGates"], status["conditions"]
-    assert isinstance(gates, list)
-    assert isinstance(told, list)
-    assert [gate[field] for gate in gates] == ["Closed"]
-    assert [(entry["status"], entry["reason"]) for entry in told if entry["type"] == signal] == [
-        ("True", "PreemptionGated")
-    ]
+    assert [gate[field] for gate in status["preemptionGates"]] == ["Closed"]
+    signals = [entry for entry in status["conditions"] if entry["type"] == signal]
+    assert [(entry["status"], entry["reason"]) for entry in signals] == [("True", "PreemptionGated")]
 
 
 def test_an_admission_that_cannot_be_written_is_tried_again() -> None:
