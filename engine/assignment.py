@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
 
+from engine.flavor_resource import FlavorResource
 from engine.messages import assignment_error, assignment_message
-from engine.quota_tree import FlavorResource
 
 
 class Mode(IntEnum):

@@ -10,10 +10,10 @@ from typing import Final
 
 from engine.assignment import Assignment, Mode
 from engine.cluster_queue import ClusterQueue
-from engine.flavor_assignment import Grade, Possibility, is_preferred
+from engine.flavor_grading import Grade, Possibility, is_preferred
+from engine.flavor_resource import FlavorResource
 from engine.messages import exceeds_capacity, exceeds_unused_quota
 from engine.nomination import Nomination
-from engine.quota_tree import FlavorResource
 from engine.specs import ClusterQueueSpec
 from engine.status import UnadmittedReason
 

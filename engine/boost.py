@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
+from engine.errors import FieldError
 from engine.features import FeatureGates
 
 PRIORITY_BOOST_ANNOTATION: Final = "kueue.x-k8s.io/priority-boost"
@@ -45,14 +46,16 @@ def effective_priority(base: int | None, boost: AnnotationValue) -> int:
     return (base or 0) + boost.value
 
 
-def rejected_boost(annotations: Mapping[str, Any] | None, gates: FeatureGates) -> str | None:
+def refused_boost(annotations: Mapping[str, Any] | None, gates: FeatureGates) -> FieldError | None:
     """Return why Kueue's webhook refuses the boost; unlike the scheduler it refuses the empty text too."""
-    if not gates.priority_boost or PRIORITY_BOOST_ANNOTATION not in (annotations or {}):
+    if not gates.priority_boost or not annotations or PRIORITY_BOOST_ANNOTATION not in annotations:
         return None
-    text = (annotations or {})[PRIORITY_BOOST_ANNOTATION]
+    text = annotations[PRIORITY_BOOST_ANNOTATION]
     if parse_int32(text) is not None:
         return None
-    return f'metadata.annotations[{PRIORITY_BOOST_ANNOTATION}]: "{text}" is not allowed: must be {_ALLOWED}'
+    return FieldError(
+        f"metadata.annotations[{PRIORITY_BOOST_ANNOTATION}]", f'"{text}" is not allowed: must be {_ALLOWED}'
+    )
 
 
 def parse_int32(text: object) -> int | None:

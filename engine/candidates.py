@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Final
 
-from engine.quota_tree import FlavorResource
+from engine.flavor_resource import FlavorResource
 from engine.specs import PreemptionPolicy
 from engine.time_based import is_expired
 from engine.workloads import AdmittedWorkload
@@ -61,9 +61,6 @@ class CandidateIndex:
         self._running: list[AdmittedWorkload] = []
         self._newcomers: list[AdmittedWorkload] = []
         self._lists: dict[frozenset[FlavorResource], CandidateList] = {}
-
-    def __len__(self) -> int:
-        return len(self._evicted) + len(self._running) + len(self._newcomers)
 
     def __iter__(self) -> Iterator[AdmittedWorkload]:
         self._settle()

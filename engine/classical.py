@@ -15,8 +15,9 @@ from heapq import heapify, heappop, heapreplace
 from config.api.quantity import sub
 from engine.candidates import Eligible
 from engine.cluster_queue import ClusterQueue
+from engine.flavor_resource import FlavorResource
 from engine.messages import PreemptionReason
-from engine.quota_tree import CohortNode, FlavorResource, QuotaNode
+from engine.quota_tree import CohortNode, QuotaNode
 from engine.search import Preemptor, Target, TargetSearch
 from engine.specs import BorrowWithinCohortPolicy, PreemptionPolicy
 from engine.usage import Usage

@@ -8,7 +8,6 @@ from engine.quota_tree import QuotaNode, UsageChanges
 if TYPE_CHECKING:
     from engine.activity import Inactivity
     from engine.specs import ClusterQueueSpec
-    from engine.usage import Usage
     from engine.workloads import AdmittedWorkload
 
 
@@ -50,7 +49,3 @@ class ClusterQueue(QuotaNode):
         changes = UsageChanges()
         for fr, amount in workload.usage:
             changes.remove(self.cell(fr), amount)
-
-    def usage(self) -> "Usage":
-        """Return what is used, without what is zero."""
-        return tuple((fr, cell.usage) for fr, cell in self.cells.items() if cell.usage)

@@ -102,7 +102,7 @@ def _cluster_queue_defaults(spec: Raw) -> dict[str, Any]:
 
 def _workload_defaults(spec: Raw) -> dict[str, Any]:
     pod_sets = spec.get("podSets") or []
-    if any("name" not in pod_set or "count" not in pod_set for pod_set in pod_sets):
+    if any(pod_set.get("name") is None or pod_set.get("count") is None for pod_set in pod_sets):
         pod_sets = [{"name": "main", "count": 1, **_present(pod_set)} for pod_set in pod_sets]
     return {"active": True, **_present(spec), "podSets": pod_sets}
 

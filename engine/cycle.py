@@ -15,6 +15,7 @@ from engine.attempts import considered_flavors, no_fit_reason
 from engine.cluster_queue import ClusterQueue
 from engine.cycle_order import classical_order, tournament_order
 from engine.decision import Outcome
+from engine.flavor_resource import FlavorResource
 from engine.gating import has_closed_gate
 from engine.messages import (
     FITS_AFTER_PREEMPTIONS,
@@ -28,7 +29,7 @@ from engine.nomination import Choices, Nomination, fits_after
 from engine.outcomes import Outcomes, explore
 from engine.pending_queue import QueuedWorkload, RequeueReason
 from engine.queueing import Entry
-from engine.quota_tree import FlavorResource, UsageChanges
+from engine.quota_tree import UsageChanges
 from engine.scan_memory import ScanRecord
 from engine.search import Target
 from engine.specs import PreemptionPolicy

@@ -12,9 +12,10 @@ from typing import Generic, Protocol, TypeVar
 from engine.assignment import Assignment
 from engine.cluster_queue import ClusterQueue
 from engine.features import FeatureGates
+from engine.flavor_resource import FlavorResource
 from engine.forest import root_of
 from engine.nomination import Choices
-from engine.quota_tree import CohortNode, FlavorResource, QuotaNode, UsageChanges
+from engine.quota_tree import CohortNode, QuotaNode, UsageChanges
 from engine.shares import Share, share_of
 from engine.workloads import PendingWorkload
 

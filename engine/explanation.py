@@ -11,9 +11,10 @@ from enum import StrEnum
 
 from engine.candidates import EligibilityRule
 from engine.cluster_queue import ClusterQueue
-from engine.flavor_assignment import Grade, Possibility
+from engine.flavor_grading import Grade, Possibility
+from engine.flavor_resource import FlavorResource
 from engine.forest import root_of
-from engine.quota_tree import CohortNode, FlavorResource, QuotaNode
+from engine.quota_tree import CohortNode, QuotaNode
 from engine.search import Preemptor
 from engine.specs import PreemptionPolicy
 from engine.workloads import AdmittedWorkload

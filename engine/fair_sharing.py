@@ -10,8 +10,9 @@ preemptor's `choose`, which lets the caller follow every branch.
 from engine.candidates import Eligible
 from engine.cluster_queue import ClusterQueue
 from engine.configuration import DEFAULT_STRATEGIES, PreemptionStrategy
+from engine.flavor_resource import FlavorResource
 from engine.messages import PreemptionReason
-from engine.quota_tree import CohortNode, FlavorResource, QuotaNode
+from engine.quota_tree import CohortNode, QuotaNode
 from engine.search import Preemptor, Target, TargetSearch
 from engine.shares import Share, share_of
 from engine.specs import PreemptionPolicy

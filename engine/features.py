@@ -53,11 +53,12 @@ class FeatureGates:
         """Return the defaults with `gates` (name as Kueue spells it → boolean) on top."""
         overrides: dict[str, bool] = {}
         for name, enabled in gates.items():
-            if name not in _ATTRIBUTE_OF_GATE:
+            if name not in _ATTRIBUTE_OF_GATE and name not in _GATES_WITHOUT_EFFECT_HERE:
                 raise FeatureGateError(_unknown_gate(name))
             if not isinstance(enabled, bool):
                 raise FeatureGateError(f"feature gate {name}: {enabled!r} is not allowed: true, false")
-            overrides[_ATTRIBUTE_OF_GATE[name]] = enabled
+            if name in _ATTRIBUTE_OF_GATE:
+                overrides[_ATTRIBUTE_OF_GATE[name]] = enabled
         return cls(**overrides)
 
     def as_mapping(self) -> dict[str, bool]:
@@ -94,3 +95,67 @@ _BOOLEANS: Final[Mapping[str, bool]] = {
 }
 _ATTRIBUTE_OF_GATE: Final[Mapping[str, str]] = {_gate_name(field.name): field.name for field in fields(FeatureGates)}
 GATE_NAMES: Final = frozenset(_ATTRIBUTE_OF_GATE)
+_GATES_WITHOUT_EFFECT_HERE: Final = frozenset(
+    {
+        "AssignQueueLabelsForPods",
+        "CleanupProvisioningRequestsOnEviction",
+        "CustomMetricLabels",
+        "DeferRayServiceFinalizationForRedisCleanup",
+        "DisableWaitForPodsReady",
+        "ElasticJobsViaWorkloadSlicesWithTAS",
+        "FailureRecoveryPolicy",
+        "FastQuotaReleaseInPodIntegration",
+        "FinishOrphanedWorkloads",
+        "HierarchicalCohorts",
+        "KueueDRAIntegrationConsumableCapacity",
+        "KueueDRAIntegrationPartitionableDevices",
+        "KueueDRARejectWorkloadsWhenDRADisabled",
+        "LWSImmutableGroupSize",
+        "LocalQueueMetrics",
+        "ManagedJobsNamespaceSelectorAlwaysRespected",
+        "MetricForWorkloadCreationLatency",
+        "MetricsForCohorts",
+        "MultiKueue",
+        "MultiKueueAdaptersForCustomJobs",
+        "MultiKueueAllowInsecureKubeconfigs",
+        "MultiKueueClusterProfile",
+        "MultiKueueIncrementalDispatcherConfig",
+        "MultiKueueIncrementalDispatcherRespectConfigOrder",
+        "MultiKueueKubeConfigPathValidation",
+        "MultiKueueManagerQuotaAutomation",
+        "MultiKueueRedoAdmissionOnEvictionInWorker",
+        "MultiKueueRemoteSpecSync",
+        "MultiKueueWaitForWorkloadAdmitted",
+        "ObjectRetentionPolicies",
+        "PropagateBatchJobLabelsToWorkload",
+        "RejectUpdatesToCQWithInvalidOnFlavors",
+        "RemoveFinalizersWithStrictPatch",
+        "SchedulerLibraryIntegration",
+        "ShortWorkloadNames",
+        "SkipAncestorCheckForDeletedWorkloads",
+        "SkipFinalizersForPodsSuspendedByParent",
+        "SparkApplicationIntegration",
+        "TASAssignmentsEncodingByHostnamePrefix",
+        "TASBalancedPlacement",
+        "TASCacheNodeMatchResults",
+        "TASCachingRemainingResources",
+        "TASFailedNodeReplacement",
+        "TASFailedNodeReplacementFailFast",
+        "TASHandleOverlappingFlavors",
+        "TASMultiLayerTopology",
+        "TASProfileMixed",
+        "TASRecomputeAssignmentWithinSchedulingCycle",
+        "TASReplaceNodeDueToNotReadyOverFixedTime",
+        "TASReplaceNodeOnNodeTaints",
+        "TASReplaceNodeOnPodTermination",
+        "TASRespectNodeAffinityPreferred",
+        "TASValidateWorkloadSliceSize",
+        "TLSOptions",
+        "VisibilityOnDemand",
+        "WorkloadIdentifierAnnotations",
+        "WorkloadRequestUseMergePatch",
+        "WorkloadValidateResourcesAreNonNegative",
+        "WorkloadValidationForPodSetMetadata",
+    }
+)
+"""Gates of Kueue v0.19.1 that change no prediction: a worker's configuration may name them."""

@@ -1,8 +1,12 @@
-"""Small checks of raw fields, each yielding FieldErrors that name the path and what is allowed there."""
+"""Small checks of raw fields, each yielding FieldErrors that name the path and what is allowed there.
+
+They read objects whose structure `engine.shapes` has found in order.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from config.api.meta import parse_time
 from config.api.quantity import QuantityError, parse_quantity
 from engine.errors import FieldError
 
@@ -21,10 +25,22 @@ def check_choice(
         yield FieldError.not_allowed(f"{path}.{key}", value, allowed)
 
 
+def require_choice(block: Mapping[str, Any], key: str, path: str, allowed: Sequence[str]) -> Iterator[FieldError]:
+    """Refuse a value outside a closed set, and its absence."""
+    if block.get(key) not in allowed:
+        yield FieldError.not_allowed(f"{path}.{key}", block.get(key) or "", allowed)
+
+
 def check_integer(block: Mapping[str, Any], key: str, path: str, allowed: range = INT32) -> Iterator[FieldError]:
-    """Refuse what is not a whole number in the range."""
+    """Refuse what is not a whole number in the range; absent and null are the default's business."""
+    if block.get(key) is not None:
+        yield from require_integer(block, key, path, allowed)
+
+
+def require_integer(block: Mapping[str, Any], key: str, path: str, allowed: range = INT32) -> Iterator[FieldError]:
+    """Refuse what is not a whole number in the range, and its absence."""
     value = block.get(key)
-    if value is None or (isinstance(value, int) and not isinstance(value, bool) and value in allowed):
+    if isinstance(value, int) and not isinstance(value, bool) and value in allowed:
         return
     lowest, highest = allowed.start, allowed.stop - 1
     yield FieldError(f"{path}.{key}", f"{value!r} is not allowed: must be a whole number from {lowest} to {highest}")
@@ -56,35 +72,33 @@ def check_amount(value: object, path: str) -> Iterator[FieldError]:
 
 def check_resource_list(block: Mapping[str, Any], key: str, path: str) -> Iterator[FieldError]:
     """Check every entry of a map of resource to quantity."""
-    resources = block.get(key)
-    if resources is None:
-        return
-    if not isinstance(resources, Mapping):
-        yield FieldError(f"{path}.{key}", f"{resources!r} is not allowed: must be a map of resource name to quantity")
-        return
-    for name, value in resources.items():
+    for name, value in (block.get(key) or {}).items():
         yield from check_amount(value, f"{path}.{key}[{name}]")
 
 
-def mapping_at(block: Mapping[str, Any], key: str, path: str) -> Mapping[str, Any]:
-    """Return a nested map, empty when absent; raise FieldError for anything else."""
-    value = block.get(key)
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping):
-        raise FieldError(f"{path}.{key}" if path else key, f"{value!r} is not allowed: must be a map")
-    return value
+def block_at(block: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """Return a nested map, empty when absent."""
+    return block.get(key) or {}
 
 
 def entries_at(block: Mapping[str, Any], key: str, path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the maps of a list with their paths; raise FieldError for anything else."""
+    """Yield the maps of a list with their paths."""
+    for index, entry in enumerate(block.get(key) or ()):
+        yield f"{path}.{key}[{index}]", entry
+
+
+def require(block: Mapping[str, Any], key: str, path: str) -> Iterator[FieldError]:
+    """Refuse a text that is absent or empty."""
+    if not block.get(key):
+        yield FieldError(f"{path}.{key}", "must be set")
+
+
+def check_time(block: Mapping[str, Any], key: str, path: str) -> Iterator[FieldError]:
+    """Refuse what is not an RFC 3339 time."""
     value = block.get(key)
     if value is None:
         return
-    here = f"{path}.{key}"
-    if not isinstance(value, Sequence) or isinstance(value, str):
-        raise FieldError(here, f"{value!r} is not allowed: must be a list")
-    for index, entry in enumerate(value):
-        if not isinstance(entry, Mapping):
-            raise FieldError(f"{here}[{index}]", f"{entry!r} is not allowed: must be a map")
-        yield f"{here}[{index}]", entry
+    try:
+        parse_time(value)
+    except ValueError as error:
+        yield FieldError(f"{path}.{key}", str(error))

@@ -7,60 +7,26 @@ one flavor and resource at a time.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from config.api.quantity import add, sub
-from engine.assignment import LAST_FLAVOR_TRIED, Assignment, FlavorChoice, Mode, PodSetAssignment, ScanMemory
+from engine.assignment import LAST_FLAVOR_TRIED, Assignment, FlavorChoice, PodSetAssignment, ScanMemory
 from engine.cluster_queue import ClusterQueue
 from engine.configuration import KueueConfiguration
 from engine.demand import PodSetDemand
+from engine.flavor_grading import BEST_GRADE, FlavorScan, FoundFlavors, Grade, Possibility, is_preferred
+from engine.flavor_resource import FlavorResource, FlavorResourceTable
 from engine.messages import exceeds_capacity, exceeds_unused_quota, not_nominated, resource_unavailable
 from engine.node_affinity import AffinityError
-from engine.quota_tree import FlavorResource, FlavorResourceTable, lowest_fit
+from engine.quota_tree import lowest_fit
 from engine.resource_order import hash_order
-from engine.specs import (
-    BorrowWithinCohortPolicy,
-    ClusterQueueSpec,
-    FlavorFungibility,
-    FungibilityPolicy,
-    FungibilityPreference,
-    PreemptionPolicy,
-    ResourceGroup,
-)
+from engine.specs import BorrowWithinCohortPolicy, ClusterQueueSpec, PreemptionPolicy, ResourceGroup
 from engine.suitability import FlavorPlacement, flavor_not_found, why_topology_mismatches
 
 PODS = "pods"
 
 PinnedFlavors = Mapping[str, Mapping[str, str]]
 """For each pod set, the only flavor of each resource that may be looked at."""
-
-
-class Possibility(IntEnum):
-    """How well a flavor would serve; ordered, worst first."""
-
-    NO_FIT = 0
-    NO_CANDIDATES = 1
-    PREEMPT = 2
-    RECLAIM = 3
-    FIT = 4
-
-    @property
-    def mode(self) -> Mode:
-        """What it means for the workload."""
-        if self is Possibility.NO_FIT:
-            return Mode.NO_FIT
-        return Mode.FIT if self is Possibility.FIT else Mode.PREEMPT
-
-
-class Grade(NamedTuple):
-    """How well a flavor would serve, and from how far its quota would come."""
-
-    possibility: Possibility
-    borrow_level: int
-
-
-_BEST = Grade(Possibility.FIT, 0)
 
 
 class PreemptionOracle(Protocol):
@@ -139,19 +105,19 @@ class FlavorAssigner:
 
     def _flavors_for(
         self, members: Sequence[PodSetDemand], requests: Mapping[str, int], booked: Mapping[FlavorResource, int]
-    ) -> "_Found":
-        result = _Found()
+    ) -> "FoundFlavors":
+        result = FoundFlavors()
         for resource in hash_order(requests):
             group = self._group_of(resource)
             if group is None:
                 if requests[resource] == 0 or self.configuration.skips_undeclared_resources:
                     continue
-                return _Found(reasons=[resource_unavailable(resource)])
+                return FoundFlavors(reasons=[resource_unavailable(resource)])
             if resource in result.choices:
                 continue
             found = self._find_flavor(members, group, resource, requests, booked)
             if found.error is not None or not found.choices:
-                return _Found(reasons=found.reasons, error=found.error)
+                return FoundFlavors(reasons=found.reasons, error=found.error)
             result.choices.update(found.choices)
             result.reasons.extend(found.reasons)
         return result
@@ -163,10 +129,10 @@ class FlavorAssigner:
         resource: str,
         requests: Mapping[str, int],
         booked: Mapping[FlavorResource, int],
-    ) -> "_Found":
+    ) -> "FoundFlavors":
         """Scan the flavors of a resource group, from where the last scan stopped."""
         has_fungibility = self.configuration.gates.flavor_fungibility
-        scan = _Scan(self.spec.fungibility, has_fungibility)
+        scan = FlavorScan(self.spec.fungibility, has_fungibility)
         covered = hash_order(name for name in requests if name in group.resources)
         for index in range(self._first_index(members[0].index, resource), len(group.flavors)):
             scan.attempted = index
@@ -177,7 +143,7 @@ class FlavorAssigner:
             try:
                 reason = self._why_unsuitable(members, flavor)
             except AffinityError as error:
-                return _Found(reasons=scan.reasons, error=str(error))
+                return FoundFlavors(reasons=scan.reasons, error=str(error))
             if reason is not None:
                 scan.reasons.append(reason)
                 if self.trace is not None:
@@ -227,7 +193,7 @@ class FlavorAssigner:
         reasons: list[str],
     ) -> tuple[Grade, dict[str, FlavorChoice]]:
         """Grade a flavor by the worst of the group's resources, and note what each would get."""
-        worst = _BEST
+        worst = BEST_GRADE
         choices: dict[str, FlavorChoice] = {}
         for resource in covered:
             fr = self.table.get(flavor, resource)
@@ -270,15 +236,6 @@ class FlavorAssigner:
 
 
 @dataclass(slots=True)
-class _Found:
-    """The flavors found for some resources, or why there are none."""
-
-    choices: dict[str, FlavorChoice] = field(default_factory=dict)
-    reasons: list[str] = field(default_factory=list)
-    error: str | None = None
-
-
-@dataclass(slots=True)
 class _State:
     """What has been assigned so far."""
 
@@ -293,73 +250,6 @@ class _State:
             self.borrowing = max(self.borrowing, choice.borrow_level)
             fr = table.get(choice.flavor, resource)
             self.usage[fr] = add(self.usage.get(fr, 0), assignment.requests[resource])
-
-
-class _Scan:
-    """The best flavor of a resource group so far."""
-
-    def __init__(self, fungibility: FlavorFungibility, has_fungibility: bool) -> None:
-        self._fungibility = fungibility
-        self._has_fungibility = has_fungibility
-        self._choices: dict[str, FlavorChoice] = {}
-        self._grade: Grade | None = None
-        self.attempted = LAST_FLAVOR_TRIED
-        self.reasons: list[str] = []
-
-    def offer(self, grade: Grade, choices: dict[str, FlavorChoice]) -> bool:
-        """Keep a flavor if it is better; tell whether the search ends here."""
-        if not self._has_fungibility:
-            best = Possibility.NO_FIT if self._grade is None else self._grade.possibility
-            if grade.possibility > best:
-                self._grade, self._choices = grade, choices
-            return grade.possibility is Possibility.FIT
-        if not should_try_next(grade, self._fungibility):
-            self._grade, self._choices = grade, choices
-            return True
-        if self._grade is None:
-            better = grade.possibility is not Possibility.NO_FIT
-        else:
-            better = is_preferred(grade, self._grade, self._fungibility.preference)
-        if better:
-            self._grade, self._choices = grade, choices
-        return False
-
-    def result(self, *, is_last: bool) -> _Found:
-        """Return the best flavor, and the reasons against all of them unless it can be used at once."""
-        choices = self._choices
-        if self._has_fungibility:
-            tried = LAST_FLAVOR_TRIED if is_last else self.attempted
-            choices = {
-                resource: FlavorChoice(choice.flavor, choice.mode, choice.borrow_level, tried)
-                for resource, choice in choices.items()
-            }
-        fits = self._grade is not None and self._grade.possibility is Possibility.FIT
-        return _Found(choices, [] if fits else self.reasons)
-
-
-def should_try_next(grade: Grade, fungibility: FlavorFungibility) -> bool:
-    """Tell whether the search goes on although this flavor was graded so."""
-    possibility = grade.possibility
-    if possibility in (Possibility.NO_FIT, Possibility.NO_CANDIDATES):
-        return True
-    try_next = FungibilityPolicy.TRY_NEXT_FLAVOR
-    if possibility is not Possibility.FIT and fungibility.when_can_preempt is try_next:
-        return True
-    return grade.borrow_level > 0 and fungibility.when_can_borrow is try_next
-
-
-def is_preferred(a: Grade, b: Grade, preference: FungibilityPreference) -> bool:
-    """Tell whether flavor `a` is strictly better than flavor `b`."""
-    if a.possibility is Possibility.NO_FIT:
-        return False
-    if b.possibility is Possibility.NO_FIT:
-        return True
-    a_is_stuck = a.possibility is Possibility.NO_CANDIDATES
-    if a_is_stuck != (b.possibility is Possibility.NO_CANDIDATES):
-        return not a_is_stuck
-    by_mode = (a.possibility, -a.borrow_level) > (b.possibility, -b.borrow_level)
-    by_distance = (-a.borrow_level, a.possibility) > (-b.borrow_level, b.possibility)
-    return by_distance if preference is FungibilityPreference.PREEMPTION_OVER_BORROWING else by_mode
 
 
 def _grouped(demands: Sequence[PodSetDemand]) -> list[list[PodSetDemand]]:

@@ -7,13 +7,13 @@ order, so a default on which two ranges disagree is listed in `contested` and th
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 
 from config.api.quantity import QuantityError, parse_quantity
 from engine.errors import FieldError, InvalidObjectError
 
-_CONTAINER: Final = "Container"
-_POD: Final = "Pod"
+CONTAINER: Final = "Container"
+POD: Final = "Pod"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +26,25 @@ class ItemSummary:
     default_requests: Mapping[str, Any] = field(default_factory=dict)
 
 
+class ContestedDefault(NamedTuple):
+    """A default on which two LimitRanges disagree."""
+
+    limit_type: str
+    key: str
+    resource: str
+
+    def __str__(self) -> str:
+        """Say it in the words of the LimitRange."""
+        return f"{self.limit_type} {self.key} {self.resource}"
+
+
 @dataclass(frozen=True, slots=True)
 class LimitRangeSummary:
     """What holds for the containers and the pods of a namespace; None where no range speaks of them."""
 
     container: ItemSummary | None = None
     pod: ItemSummary | None = None
-    contested: tuple[str, ...] = ()
+    contested: tuple[ContestedDefault, ...] = ()
 
     @classmethod
     def of(cls, limit_ranges: Iterable[Mapping[str, Any]]) -> Self:
@@ -45,7 +57,7 @@ class LimitRangeSummary:
                     merge.include(item, f"spec.limits[{index}]")
                 except FieldError as error:
                     raise InvalidObjectError("LimitRange", name, error) from None
-        return cls(merge.summary(_CONTAINER), merge.summary(_POD), tuple(sorted(merge.contested)))
+        return cls(merge.summary(CONTAINER), merge.summary(POD), tuple(sorted(merge.contested)))
 
 
 NO_LIMIT_RANGES: Final = LimitRangeSummary()
@@ -55,12 +67,12 @@ class _Merge:
     """Accumulates items by type: lowest max, highest min, first default."""
 
     def __init__(self) -> None:
-        self.contested: set[str] = set()
+        self.contested: set[ContestedDefault] = set()
         self._by_type: dict[str, ItemSummary] = {}
 
     def include(self, item: Mapping[str, Any], path: str) -> None:
         limit_type = item.get("type")
-        if limit_type not in (_CONTAINER, _POD):
+        if limit_type not in (CONTAINER, POD):
             return
         merged = self._by_type.get(limit_type, ItemSummary())
         maximum = _read(item, "max", path)
@@ -78,7 +90,7 @@ class _Merge:
     def _keep_first(self, first: Mapping[str, Any], item: Mapping[str, Any], key: str, path: str) -> dict[str, Any]:
         for resource, value in _read(item, key, path).items():
             if resource in first and parse_quantity(first[resource]) != value:
-                self.contested.add(f"{item['type']} {key} {resource}")
+                self.contested.add(ContestedDefault(item["type"], key, resource))
         return {**(item.get(key) or {}), **first}
 
 

@@ -16,10 +16,11 @@ from engine.cluster_queue import ClusterQueue
 from engine.configuration import KueueConfiguration
 from engine.convert import to_v1beta2
 from engine.errors import FieldError, InvalidObjectError
+from engine.flavor_resource import FlavorResourceTable
 from engine.forest import CohortForest
 from engine.limit_ranges import LimitRangeSummary
 from engine.pod_resources import read_resource_list
-from engine.quota_tree import CohortNode, FlavorResourceTable
+from engine.quota_tree import CohortNode
 from engine.requests import RequestContext
 from engine.specs import ClusterQueueSpec, StopPolicy, read_choice, read_cluster_queue, read_cohort
 from engine.suitability import FlavorPlacement

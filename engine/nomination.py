@@ -13,9 +13,11 @@ from engine.classical import classical_targets
 from engine.cluster_queue import ClusterQueue
 from engine.demand import PodSetDemand
 from engine.fair_sharing import fair_targets
-from engine.flavor_assignment import FlavorAssigner, FlavorTrace, Grade, PinnedFlavors, Possibility
+from engine.flavor_assignment import FlavorAssigner, FlavorTrace, PinnedFlavors
+from engine.flavor_grading import Grade, Possibility
+from engine.flavor_resource import FlavorResource
 from engine.model import ClusterModel
-from engine.quota_tree import FlavorResource, UsageChanges, lowest_fit
+from engine.quota_tree import UsageChanges, lowest_fit
 from engine.search import Preemptor, Target
 from engine.specs import ClusterQueueSpec
 from engine.usage import Usage

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from math import prod
 from typing import Final
 
 from config.api.meta import ObjectKey
@@ -19,13 +18,12 @@ from engine.queueing import Entry, Refusal, enter, enter_as_head
 from engine.search import Target
 from engine.workloads import AdmittedWorkload, IdleWorkload
 
-MAX_BRANCHES: Final = 64
-"""So many ways through Kueue's ties are all followed."""
-
-SAMPLED_BRANCHES: Final = 8
-"""Where there are more, so many are followed, and the answer says that it does not list them all."""
+MAX_TIES_FOLLOWED: Final = 1024
+"""How many ties are met, over all ways through them, before the answer says that it may not list every outcome."""
 
 NOT_EXHAUSTIVE: Final = "not all ties explored"
+
+_MIN_BRANCHES: Final = 4
 
 
 def predict(
@@ -136,7 +134,7 @@ def _branches(model: ClusterModel, entry: Entry, now_ns: int, first: Choices) ->
     """Follow the other ways through every tie; None stands for those that were too many to follow."""
     scripts = _other_ways(first, 0)
     followed = 1
-    limit = MAX_BRANCHES if prod(first.options) <= MAX_BRANCHES else SAMPLED_BRANCHES
+    limit = max(_MIN_BRANCHES, MAX_TIES_FOLLOWED // len(first.options))
     while scripts:
         if followed == limit:
             yield None

@@ -10,39 +10,12 @@ Invariant: the usage of a cohort's cell is the sum over its children of what exc
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from config.api.quantity import add, sub
+from engine.flavor_resource import FlavorResource
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from engine.cluster_queue import ClusterQueue
-
-
-class FlavorResource:
-    """A resource in a flavor; one shared instance for each pair, so that equality is identity."""
-
-    __slots__ = ("flavor", "resource")
-
-    def __init__(self, flavor: str, resource: str) -> None:
-        self.flavor: Final = flavor
-        self.resource: Final = resource
-
-    def __repr__(self) -> str:
-        return f"{self.flavor}:{self.resource}"
-
-
-class FlavorResourceTable:
-    """Hands out the one instance of each flavor and resource."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[str, str], FlavorResource] = {}
-
-    def get(self, flavor: str, resource: str) -> FlavorResource:
-        """Return the shared instance of this pair."""
-        pair = (flavor, resource)
-        known = self._known.get(pair)
-        if known is None:
-            known = self._known[pair] = FlavorResource(flavor, resource)
-        return known
 
 
 class Quota(NamedTuple):

@@ -11,8 +11,9 @@ from typing import Final, NamedTuple
 from engine.candidates import EligibilityRule, Eligible, ExpiryRule
 from engine.cluster_queue import ClusterQueue
 from engine.configuration import KueueConfiguration
+from engine.flavor_resource import FlavorResource
 from engine.messages import PreemptionReason
-from engine.quota_tree import FlavorResource, UsageChanges
+from engine.quota_tree import UsageChanges
 from engine.specs import PreemptionPolicy
 from engine.usage import Usage
 from engine.workloads import AdmittedWorkload

@@ -10,7 +10,8 @@ from typing import Any, Final, TypeVar
 
 from config.api.quantity import QuantityError, parse_quantity, quota_amount
 from engine.errors import FieldError
-from engine.quota_tree import FlavorResource, FlavorResourceTable, Quota
+from engine.flavor_resource import FlavorResource, FlavorResourceTable
+from engine.quota_tree import Quota
 from engine.time_based import read_min_admit_duration
 
 

@@ -7,9 +7,10 @@ transition time moves only when the status does. `generation` is the workload's,
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from config.api.meta import Condition
+from config.names import KUEUE_GROUP
 from engine.features import FeatureGates
 from engine.messages import PREEMPTION_GATED, PreemptionReason, cut_for_condition, cut_for_event
 
@@ -27,6 +28,7 @@ INADMISSIBLE: Final = "Inadmissible"
 GATED: Final = "PreemptionGated"
 
 _RESET_BY_RESERVATION: Final = (EVICTED, PREEMPTED, BLOCKED_ON_PREEMPTION_GATES, QUOTA_RESERVATION_BLOCKED)
+_POD_GROUP_ANNOTATION: Final = f"{KUEUE_GROUP}/is-group-workload"
 _REQUEUED_AFTER: Final = frozenset({PREEMPTED, "NodeFailures"})
 
 
@@ -154,6 +156,15 @@ def requeued(eviction: Condition, now_ns: int, generation: int, *, is_pod_owned:
     again = eviction.reason in _REQUEUED_AFTER and not is_pod_owned
     build = _holds if again else _fails
     return build(REQUEUED, eviction.reason, eviction.message, now_ns, generation)
+
+
+def is_owned_by_single_pod(workload: Mapping[str, Any]) -> bool:
+    """Tell whether a raw Workload belongs to one plain Pod; a group of one can still receive a replacement."""
+    metadata = workload.get("metadata") or {}
+    if (metadata.get("annotations") or {}).get(_POD_GROUP_ANNOTATION) == "true":
+        return False
+    owners = [(owner.get("apiVersion"), owner.get("kind")) for owner in metadata.get("ownerReferences") or ()]
+    return owners == [("v1", "Pod")]
 
 
 def reservation_event(cluster_queue: str, waited_seconds: float, considered_flavors: str = "") -> Event:

@@ -14,7 +14,7 @@ from config.api.meta import conditions, is_true, object_key
 from config.names import KUEUE_GROUP, MULTIKUEUE_NAME
 from engine.activity import flavor_names
 from engine.features import FeatureGates
-from engine.limit_ranges import LimitRangeSummary
+from engine.limit_ranges import CONTAINER, ContestedDefault, LimitRangeSummary
 
 Raw = Mapping[str, Any]
 
@@ -149,14 +149,35 @@ def cluster_findings(around: Surroundings, kueue_version: str | None, *, some_po
     return found
 
 
-def limit_range_findings(namespace: str, summary: LimitRangeSummary) -> list[Finding]:
-    """Return the defaults on which LimitRanges of a namespace disagree: Kueue takes either."""
+def limit_range_findings(namespace: str, summary: LimitRangeSummary, workload: Raw | None = None) -> list[Finding]:
+    """Return the defaults on which LimitRanges of a namespace disagree: Kueue takes either.
+
+    With a workload, only those that it leaves to the LimitRanges.
+    """
     where = f"Namespace {namespace}"
     detail = "LimitRanges disagree on {}, and Kueue reads them in no defined order"
     return [
-        Finding(Feature.LIMIT_RANGE_DEFAULTS, Effect.AMBIGUOUS, Scope.NAMESPACE, detail.format(what), where)
-        for what in summary.contested
+        Finding(Feature.LIMIT_RANGE_DEFAULTS, Effect.AMBIGUOUS, Scope.NAMESPACE, detail.format(default), where)
+        for default in summary.contested
+        if workload is None or _leaves_open(workload, default)
     ]
+
+
+def _leaves_open(workload: Raw, default: ContestedDefault) -> bool:
+    key = "limits" if default.key == "default" else "requests"
+    return any(
+        default.resource not in (block.get(key) or {})
+        for _, spec in _pod_specs(workload)
+        for block in _resource_blocks(spec, default.limit_type)
+    )
+
+
+def _resource_blocks(spec: Raw, limit_type: str) -> Iterator[Raw]:
+    if limit_type == CONTAINER:
+        for container in (*(spec.get("initContainers") or ()), *(spec.get("containers") or ())):
+            yield container.get("resources") or {}
+    elif spec.get("resources") is not None:
+        yield spec["resources"]
 
 
 def _pod_sets(workload: Raw) -> Sequence[Raw]:
@@ -207,8 +228,7 @@ def _claims(workload: Raw, around: Surroundings) -> Iterator[tuple[Feature, str]
 
 def _extended_resources(spec: Raw) -> set[str]:
     names: set[str] = set()
-    for container in (*(spec.get("initContainers") or ()), *(spec.get("containers") or ())):
-        resources = container.get("resources") or {}
+    for resources in _resource_blocks(spec, CONTAINER):
         names |= {*(resources.get("requests") or {}), *(resources.get("limits") or {})}
     return {name for name in names if "/" in name and not name.startswith("kubernetes.io/")}
 

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from config.api.quantity import QuantityError, add, request_amount
 from engine.errors import FieldError
-from engine.quota_tree import FlavorResource, FlavorResourceTable
+from engine.flavor_resource import FlavorResource, FlavorResourceTable
 from engine.requests import count_after_reclaim, read_count, reclaimable_counts, scale_to_count
 
 Usage = tuple[tuple[FlavorResource, int], ...]

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from config.api.quantity import parse_quantity
-from engine.boost import rejected_boost
+from engine.boost import refused_boost
 from engine.errors import FieldError
 from engine.features import FeatureGates
 
@@ -63,11 +63,13 @@ def _limits(spec: Raw, parent_field: str) -> Iterator[FieldError]:
             for key in ("borrowingLimit", "lendingLimit"):
                 if quota.get(key) is not None:
                     yield FieldError(f"{path}.{key}", f"is allowed only while spec.{parent_field} is set")
-        if parent_field == "cohortName" and lending is not None:
-            nominal = quota.get("nominalQuota", 0)
-            if parse_quantity(lending) > parse_quantity(nominal):
-                detail = f'"{lending}" is not allowed: must be at most nominalQuota, {nominal}'
-                yield FieldError(f"{path}.lendingLimit", detail)
+        if parent_field == "cohortName" and lending is not None and _exceeds(lending, quota["nominalQuota"]):
+            detail = f'"{lending}" is not allowed: must be at most nominalQuota, {quota["nominalQuota"]}'
+            yield FieldError(f"{path}.lendingLimit", detail)
+
+
+def _exceeds(quantity: object, bound: object) -> bool:
+    return parse_quantity(quantity) > parse_quantity(bound)
 
 
 def _quotas(spec: Raw) -> Iterator[tuple[str, Raw]]:
@@ -89,9 +91,9 @@ def _workload(raw: Raw, spec: Raw, gates: FeatureGates) -> Iterator[FieldError]:
         yield from _reserved_keys(path, (pod_set.get("template") or {}).get("spec") or {})
     if with_minimum > 1:
         yield FieldError("spec.podSets", f"minCount is set in {with_minimum} of them: at most one may")
-    refusal = rejected_boost((raw.get("metadata") or {}).get("annotations"), gates)
+    refusal = refused_boost((raw.get("metadata") or {}).get("annotations"), gates)
     if refusal is not None:
-        yield FieldError(*refusal.split(": ", 1))
+        yield refusal
 
 
 def _reserved_keys(path: str, pod_spec: Raw) -> Iterator[FieldError]:

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from config.api.meta import NANOSECONDS, ZERO_TIME_NS, ObjectKey, parse_time
 from engine.boost import effective_priority, preemption_cost, priority_boost
 from engine.configuration import KueueConfiguration, RequeuingTimestamp
-from engine.quota_tree import FlavorResource, FlavorResourceTable
+from engine.flavor_resource import FlavorResource, FlavorResourceTable
 from engine.usage import Usage, UsageReader
 
 _MILLISECOND: Final = 1_000_000

