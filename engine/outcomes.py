@@ -40,7 +40,7 @@ def explore(attempt: Callable[[Choices], T], limit: int, *, sample: int | None =
             distinct.append(outcome)
         scripts.extend(_other_ways(choices, len(script)))
         if sample is not None and tried == 1 and prod(choices.options) > limit:
-            limit = sample
+            limit = min(limit, sample)
     return Outcomes(tuple(distinct), not scripts)
 
 

@@ -311,6 +311,19 @@ def namespace(name: str, **labels: str) -> Builder:
     return Builder({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}})
 
 
+def limit_range(**default_requests: Amount) -> Builder:
+    """Return a LimitRange with what containers request that do not say so."""
+    limits = [{"type": "Container", "defaultRequest": {name: str(amount) for name, amount in default_requests.items()}}]
+    metadata = {"name": "limits", "namespace": NAMESPACE}
+    return Builder({"apiVersion": "v1", "kind": "LimitRange", "metadata": metadata, "spec": {"limits": limits}})
+
+
+def admission_check(name: str) -> Builder:
+    """Return an AdmissionCheck whose controller is there."""
+    raw = _object("AdmissionCheck", name, {"controllerName": "example.com/check"})
+    return Builder({**raw, "status": {"conditions": [{"type": "Active", "status": "True", "reason": "Active"}]}})
+
+
 def workload(name: str) -> WorkloadBuilder:
     """Return a pending Workload without requests."""
     spec = {"active": True, "podSets": [_pod_set("main")]}

@@ -2,7 +2,7 @@
 
 import typer
 
-from manager.cli import predict
+from manager.cli import predict, simulate
 
 app = typer.Typer(
     name="turnstile",
@@ -27,3 +27,4 @@ def version() -> None:
 
 
 app.command()(predict.predict)
+app.command()(simulate.simulate)

@@ -45,12 +45,12 @@ def _labelled(prediction: Prediction) -> Prediction:
     return replace(prediction, labels=(*prediction.labels, label))
 
 
-def read_time(text: str) -> int:
-    """Read the time to predict for."""
+def read_time(text: str, option: str = "--now") -> int:
+    """Read a time that an option gives."""
     try:
         return parse_time(text)
     except ValueError as error:
-        raise ManifestError(f"--now: {error}") from None
+        raise ManifestError(f"{option}: {error}") from None
 
 
 def read_configuration(

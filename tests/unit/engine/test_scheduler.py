@@ -10,7 +10,20 @@ from engine.features import FeatureGates
 from engine.pending_queue import Place
 from engine.scheduler import CycleResult, Scheduler
 from engine.status_writes import GateDialect, released_status, with_status
-from tests.builders import NAMESPACE, Builder, Json, at, cluster, cluster_queue, cohort, flavor, local_queue, namespace
+from tests.builders import (
+    NAMESPACE,
+    Builder,
+    Json,
+    admission_check,
+    at,
+    cluster,
+    cluster_queue,
+    cohort,
+    flavor,
+    limit_range,
+    local_queue,
+    namespace,
+)
 from tests.unit.engine.acceptance import running
 from tests.unit.engine.stories import waiting
 
@@ -204,6 +217,105 @@ def test_a_parked_workload_stays_parked_at(change: Builder) -> None:
     following.observe(change)
     following.wait()
     assert following.place("P") is Place.PARKED
+
+
+def test_events_may_be_collected_for_longer() -> None:
+    configuration = KueueConfiguration(gates=FeatureGates(scheduler_long_requeue_interval=True))
+    following = Following(QUEUE, running("v", "A", 4, 50), waiting("P", "A", 4, 10), configuration=configuration)
+    following.cycle()
+    following.finish("v")
+    following.wait(9)
+    assert following.place("P") is Place.PARKED
+    following.wait(1)
+    assert following.place("P") is Place.HEAP
+
+
+def test_a_limit_range_that_changes_what_is_asked_for_lets_it_be_tried_again() -> None:
+    following = Following(cluster_queue("A").quota("f", cpu=2), limit_range(cpu=4), waiting("P", "A", 0).request())
+    assert following.cycle() == {"P": "NoFit"}
+    following.observe(limit_range(cpu=1))
+    assert following.cycle() == {"P": "Admit"}
+
+
+def test_a_holder_that_needs_less_leaves_room() -> None:
+    holder = running("v", "A", 2, 50).pods(2).holds("A")
+    following = Following(QUEUE, holder, waiting("P", "A", 2))
+    assert following.cycle() == {"P": "PreemptNoCandidates"}
+    following.observe(holder.reclaimable(main=1))
+    following.wait()
+    assert following.cycle() == {"P": "Admit"}
+
+
+def test_a_deactivated_workload_leaves_the_queue() -> None:
+    following = Following(QUEUE, waiting("P", "A", 1))
+    following.observe(waiting("P", "A", 1).with_spec(active=False))
+    assert following.place("P") is None
+    assert following.cycle() == {}
+
+
+def test_a_workload_on_hold_leaves_the_queue() -> None:
+    following = Following(QUEUE, waiting("P", "A", 1))
+    following.observe(waiting("P", "A", 1).condition("QuotaReserved", "False", reason="OnHold"))
+    assert following.place("P") is None
+
+
+def test_a_workload_that_is_moved_to_another_queue_waits_there() -> None:
+    following = Following(QUEUE, cluster_queue("B").quota("f", cpu=4), waiting("P", "A", 1))
+    following.observe(waiting("P", "B", 1))
+    assert (following.order("A"), following.order("B")) == ([], ["P"])
+
+
+def test_a_cluster_queue_that_becomes_active_tries_its_workloads() -> None:
+    following = Following(QUEUE.stopped(), waiting("P", "A", 1))
+    assert following.cycle() == {}
+    following.observe(QUEUE)
+    assert following.cycle() == {"P": "Admit"}
+
+
+def test_a_higher_class_of_a_holder_may_help_nobody_but_is_tried() -> None:
+    wpc = {"group": "kueue.x-k8s.io", "kind": "WorkloadPriorityClass", "name": "low"}
+    holder = running("v", "A", 4, 50).with_spec(priorityClassRef=wpc)
+    following = Following(QUEUE, holder, waiting("P", "A", 4, 10))
+    assert following.cycle() == {"P": "PreemptNoCandidates"}
+    following.observe(holder.priority(0))
+    following.wait()
+    assert following.cycle() == {"P": "Preempt"}
+
+
+def test_what_is_not_modelled_is_said_and_nothing_is_written() -> None:
+    with_topology = flavor("f").with_spec(topologyName="t")
+    following = Following(QUEUE, with_topology, waiting("P", "A", 1))
+    result = following.scheduler.run_cycle(NOW)
+    assert result is not None
+    assert [entry.outcome for entry in result.entries] == ["Unsupported"]
+    assert any(label.startswith("unsupported: ") for label in result.labels)
+    assert result.writes == ()
+
+
+def test_admission_checks_keep_a_workload_from_being_admitted_at_once() -> None:
+    checked = QUEUE.with_spec(admissionChecksStrategy={"admissionChecks": [{"name": "c"}]})
+    following = Following(checked, admission_check("c"), waiting("P", "A", 1))
+    assert following.cycle() == {"P": "Admit"}
+    told = {entry["type"]: entry["status"] for entry in following.status("P")["conditions"]}
+    assert told == {"QuotaReserved": "True"}
+
+
+def test_checks_of_other_flavors_do_not_matter() -> None:
+    rules = [{"name": "c", "onFlavors": ["g"]}]
+    checked = QUEUE.quota("g", cpu=4).with_spec(admissionChecksStrategy={"admissionChecks": rules})
+    following = Following(checked, admission_check("c"), waiting("P", "A", 1))
+    following.cycle()
+    told = {entry["type"]: entry["status"] for entry in following.status("P")["conditions"]}
+    assert told == {"QuotaReserved": "True", "Admitted": "True"}
+
+
+def test_only_one_order_is_thought_through_when_asked() -> None:
+    queues = [cluster_queue(name).cohort("pool").quota("f", cpu=cpu) for name, cpu in (("A", 0), ("B", 0), ("C", 4))]
+    equal = [waiting(name, queue, 4) for name, queue in (("w1", "A"), ("w2", "B"))]
+    following = Following(*queues, *equal)
+    result = following.scheduler.run_cycle(NOW, max_orders=1)
+    assert result is not None
+    assert result.labels == ("not all ties explored",)
 
 
 def test_a_newcomer_like_one_that_failed_is_parked_until_something_happens() -> None:
