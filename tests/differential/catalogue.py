@@ -31,6 +31,12 @@ class Profile:
     given_assignment: float = 0.06
     #: Pending workloads besides the incoming one, at most.
     bystanders: int = 2
+    #: Why running workloads may be on their way out.
+    evictions: tuple[str, ...] = ("Preempted", "Preempted", "PodsReadyTimeout", "AdmissionCheck", "Deactivated")
+    #: How often all queues are alike, which is how ties between shares come about.
+    symmetry: float = 0.1
+    #: See `Dice.rarely`.
+    oddness: float = 1
 
 
 PROFILES = {
@@ -38,7 +44,9 @@ PROFILES = {
     "fair": Profile(fair_sharing=1),
     "mixed": Profile(),
     "gates": Profile(gates=1),
-    "cycles": Profile(given_assignment=0, bystanders=9, gates=0.2),
+    "odd": Profile(oddness=6),
+    "ties": Profile(fair_sharing=1, symmetry=1, gates=0.1, given_assignment=0, oddness=0.2),
+    "cycles": Profile(given_assignment=0, bystanders=9, gates=0.2, evictions=("Preempted",)),
 }
 
 
@@ -90,7 +98,7 @@ class Cluster:
     #: Quota below each root, by flavor and resource.
     capacity: dict[str, dict[tuple[str, str], int]]
     objects: list[Json]
-    #: Set when all queues have equal quotas, which is how ties between shares come about.
+    #: The nominal quota of every queue and cohort, where all are alike.
     uniform_nominal: dict[str, int]
 
     def used_below(self, root: str, flavor: str, resource: str) -> int:

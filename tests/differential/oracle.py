@@ -1,9 +1,13 @@
-"""The oracle: real Kueue, built from tests/realbed/oracle, answering the same lines as `turnstile predict --batch`."""
+"""The oracle: real Kueue, built from tests/realbed/oracle, answering the same lines as `turnstile predict --batch`.
+
+`python -m tests.differential.oracle` builds it and prints where it is.
+"""
 
 import hashlib
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -44,3 +48,7 @@ def ask(command: list[str | Path], scenarios: Iterable[Json]) -> list[Json]:
             f"{command} answered {len(answers)} of {len(lines)} lines, status {done.returncode}: {reason}"
         )
     return answers
+
+
+if __name__ == "__main__":
+    sys.stdout.write(f"{build_oracle()}\n")

@@ -21,7 +21,9 @@ def pod_set(dice: Dice, name: str, count: int, per_pod: dict[str, int]) -> Json:
 def _pod_spec(dice: Dice, per_pod: dict[str, int]) -> Json:
     if dice.chance(0.85):
         return {"containers": [_container(dice, "c", per_pod)]}
-    shape = dice.choice(["split", "init", "sidecar", "overhead", "limits", "zero"])
+    shape = dice.choice(["split", "init", "sidecar", "overhead", "limits", "zero", "pod-level", "limits-below"])
+    if shape == "limits-below" and not dice.rarely(0.1):
+        shape = "zero"
     half = {resource: amount // 2 for resource, amount in per_pod.items()}
     rest = {resource: amount - half[resource] for resource, amount in per_pod.items()}
     main = _container(dice, "c", per_pod)
@@ -38,6 +40,11 @@ def _pod_spec(dice: Dice, per_pod: dict[str, int]) -> Json:
     if shape == "limits":
         limits = main["resources"]["requests"]
         return {"containers": [{"name": "c", "resources": {"limits": limits}}]}
+    if shape == "pod-level":
+        return {"containers": [_container(dice, "c", half)], "resources": main["resources"]}
+    if shape == "limits-below":
+        main["resources"]["limits"] = {resource: spell(dice, resource, amount) for resource, amount in half.items()}
+        return {"containers": [main]}
     main["resources"]["requests"][dice.choice(["memory", "nvidia.com/gpu", "example.com/unknown"])] = "0"
     return {"containers": [main]}
 

@@ -11,25 +11,31 @@ from tests.differential.catalogue import (
     Flavor,
     Group,
     Json,
+    Profile,
     Queue,
     kueue_object,
 )
 from tests.differential.dice import Dice
+from tests.differential.namespaces import namespace, runtime_class
 from tests.differential.spellings import UNLIMITED, spell
 
 _WEIGHTS = {None: 5, "1": 2, "2": 2, "500m": 2, "3": 1, "250m": 1, "0": 0.7, "1.5": 0.3, "1e3": 0.2}
 
 
-def make_cluster(dice: Dice) -> Cluster:
+def make_cluster(dice: Dice, settings: Profile) -> Cluster:
     """Return a cluster without workloads."""
     namespaces = ["team-a", "team-b"][: dice.randint(1, 2)]
     flavors = _flavors(dice)
     groups = _groups(dice, [flavor.name for flavor in flavors])
     parents = _cohort_tree(dice)
-    uniform = {resource: dice.randint(2, 8) * STEPS[resource] for resource in STEPS} if dice.chance(0.12) else {}
+    uniform = (
+        {resource: dice.randint(2, 8) * STEPS[resource] for resource in STEPS} if dice.chance(settings.symmetry) else {}
+    )
     cluster = Cluster(flavors, [], namespaces, defaultdict(lambda: defaultdict(int)), [], uniform)
-    cluster.objects += [_namespace(dice, name) for name in namespaces]
-    cluster.objects += [_flavor_object(dice, flavor) for flavor in flavors if not dice.chance(0.004)]
+    cluster.objects += [item for name in namespaces for item in namespace(dice, name)]
+    if dice.rarely(0.05):
+        cluster.objects.append(runtime_class(dice))
+    cluster.objects += [_flavor_object(dice, flavor) for flavor in flavors if not dice.rarely(0.003)]
     for cohort, parent in parents.items():
         _add_cohort(dice, cluster, groups, parents, (cohort, parent))
     for index in range(dice.weighted({1: 1, 2: 3, 3: 3, 4: 3, 5: 2, 6: 2, 8: 0.5})):
@@ -43,10 +49,10 @@ def _flavors(dice: Dice) -> list[Flavor]:
     flavors = []
     for index, name in enumerate(names):
         labels = {NODE_LABEL: name} if dice.chance(0.25) else {}
-        if dice.chance(0.08):
+        if dice.rarely(0.08):
             labels[NODE_LABEL_NUMERIC] = str(index + 1)
         effect = dice.weighted({"NoSchedule": 4, "NoExecute": 1, "PreferNoSchedule": 2})
-        taints = [{"key": TAINT_KEY, "value": name, "effect": effect}] if dice.chance(0.08) else []
+        taints = [{"key": TAINT_KEY, "value": name, "effect": effect}] if dice.rarely(0.08) else []
         flavors.append(Flavor(name, labels, taints))
     return flavors
 
@@ -70,7 +76,7 @@ def _cohort_tree(dice: Dice) -> dict[str, str | None]:
     if depth == 0:
         return {}
     parents: dict[str, str | None] = {"root": None}
-    if dice.chance(0.08):
+    if dice.rarely(0.08):
         parents["root-1"] = None
     levels = [list(parents)]
     for _ in range(depth - 1):
@@ -98,7 +104,8 @@ def _add_cohort(
         spec["resourceGroups"] = quotas
         for key, amount in nominal.items():
             cluster.capacity[_root_of(parents, cohort)][key] += amount
-    _add_weight(dice, spec)
+    if not cluster.uniform_nominal:
+        _add_weight(dice, spec)
     cluster.objects.append(kueue_object("Cohort", cohort, spec))
 
 
@@ -116,7 +123,8 @@ def _add_queue(dice: Dice, cluster: Cluster, groups: list[Group], parents: dict[
     _add_selector(dice, spec)
     _add_preemption(dice, spec)
     _add_fungibility(dice, spec)
-    _add_weight(dice, spec)
+    if not cluster.uniform_nominal:
+        _add_weight(dice, spec)
     root = name if cohort is None else _root_of(parents, cohort)
     for key, amount in nominal.items():
         cluster.capacity[root][key] += amount
@@ -154,8 +162,8 @@ def _resource_groups(
 def _nominal(dice: Dice, cluster: Cluster, resource: str) -> int:
     if cluster.uniform_nominal:
         return cluster.uniform_nominal[resource]
-    if dice.chance(0.008):
-        return UNLIMITED
+    if dice.rarely(0.006):
+        return dice.choice([UNLIMITED, UNLIMITED // 2, UNLIMITED - 1])
     steps = dice.weighted({0: 1.5, dice.randint(1, 5): 5, dice.randint(6, 14): 2.5, dice.randint(15, 40): 0.4})
     return steps * STEPS[resource]
 
@@ -165,10 +173,12 @@ def _quota(dice: Dice, resource: str, nominal: int, *, has_parent: bool) -> Json
     if not has_parent:
         return quota
     if dice.chance(0.15):
-        quota["borrowingLimit"] = spell(dice, resource, dice.choice([0, 1, 2, 4, 8, 16]) * STEPS[resource])
+        limit = dice.choice([0, 1, 2, 4, 8, 16]) * STEPS[resource]
+        quota["borrowingLimit"] = spell(dice, resource, UNLIMITED if dice.rarely(0.02) else limit)
     if dice.chance(0.15):
         bound = min(nominal, 40 * STEPS[resource]) // STEPS[resource]
-        quota["lendingLimit"] = spell(dice, resource, dice.choice([0, dice.randint(0, bound)]) * STEPS[resource])
+        limit = dice.choice([0, dice.randint(0, bound)]) * STEPS[resource]
+        quota["lendingLimit"] = spell(dice, resource, UNLIMITED if dice.rarely(0.02) else limit)
     return quota
 
 
@@ -187,7 +197,7 @@ def _add_selector(dice: Dice, spec: Json) -> None:
 
 
 def _add_preemption(dice: Dice, spec: Json) -> None:
-    if dice.chance(0.02):
+    if dice.rarely(0.02):
         return
     reclaim = dice.weighted({"Any": 4, "LowerPriority": 3, "LowerOrNewerEqualPriority": 2, "Never": 1})
     spec["preemption"] = {
@@ -205,7 +215,7 @@ def _add_preemption(dice: Dice, spec: Json) -> None:
 
 
 def _add_fungibility(dice: Dice, spec: Json) -> None:
-    if dice.chance(0.05):
+    if dice.rarely(0.05):
         return
     fungibility = {
         "whenCanBorrow": dice.choice(["MayStopSearch", "TryNextFlavor"]),
@@ -220,13 +230,6 @@ def _add_weight(dice: Dice, spec: Json) -> None:
     weight = dice.weighted(_WEIGHTS)
     if weight is not None:
         spec["fairSharing"] = {"weight": weight}
-
-
-def _namespace(dice: Dice, name: str) -> Json:
-    metadata: Json = {"name": name}
-    if dice.chance(0.5):
-        metadata["labels"] = {"tier": dice.choice(["gold", "silver", "bronze"])}
-    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
 
 
 def _flavor_object(dice: Dice, flavor: Flavor) -> Json:

@@ -16,7 +16,14 @@ NOMINATIONS = _DATA / "nominations.jsonl.gz"
 CYCLES = _DATA / "cycles.jsonl.gz"
 
 #: Profile, first seed, count: seeds that no daily run uses.
-_NOMINATION_SEEDS = [("classical", 1, 80), ("fair", 1, 80), ("mixed", 1, 80), ("gates", 1, 60)]
+_NOMINATION_SEEDS = [
+    ("classical", 1, 70),
+    ("fair", 1, 70),
+    ("mixed", 1, 70),
+    ("gates", 1, 50),
+    ("odd", 1, 30),
+    ("ties", 1, 10),
+]
 _CYCLE_SEEDS = [("cycles", 1, 60)]
 
 

@@ -9,8 +9,10 @@ from collections.abc import Iterator
 
 from tests.differential.catalogue import PROFILES, Cluster, Json, Profile, Queue
 from tests.differential.dice import Dice, dice
+from tests.differential.pending import pending
 from tests.differential.quotas import make_cluster
-from tests.differential.workloads import NOW, fill, pending, rfc3339
+from tests.differential.running import fill
+from tests.differential.workloads import NOW, rfc3339
 
 _GATES = {
     "PriorityBoost": 4.0,
@@ -52,7 +54,8 @@ _STRATEGIES = [
 
 def nomination(seed: int, profile: str = "mixed") -> Json:
     """Return a scenario with one incoming workload."""
-    draw, settings = dice(profile, seed), PROFILES[profile]
+    settings = PROFILES[profile]
+    draw = dice(profile, seed, oddness=settings.oddness)
     scenario, cluster = _scenario(draw, f"{profile}-{seed}", settings, _GATES)
     for index in range(draw.randint(0, settings.bystanders)):
         cluster.objects.append(pending(draw, cluster, draw.choice(cluster.queues), f"pending-{index}"))
@@ -64,7 +67,7 @@ def nomination(seed: int, profile: str = "mixed") -> Json:
         _restrict_flavors(draw, cluster, incoming)
     cluster.objects.append(incoming)
     scenario["incoming"] = {"namespace": incoming["metadata"]["namespace"], "name": "incoming"}
-    if draw.chance(settings.given_assignment) and _is_surely_active(cluster, queue):
+    if draw.chance(settings.given_assignment) and _allows_given_assignment(cluster, queue):
         _give_assignment(draw, scenario, queue, incoming)
     if draw.chance(0.5):
         draw.shuffle(cluster.objects)
@@ -94,8 +97,8 @@ def cycles(seed: int) -> Json:
 
 
 def _scenario(draw: Dice, name: str, settings: Profile, gates: dict[str, float]) -> tuple[Json, Cluster]:
-    cluster = make_cluster(draw)
-    fill(draw, cluster)
+    cluster = make_cluster(draw, settings)
+    fill(draw, cluster, settings)
     fair = {"preemptionStrategies": draw.choice(_STRATEGIES)} if draw.chance(settings.fair_sharing) else None
     scenario: Json = {"name": name, "source": "generated", "now": rfc3339(NOW), "fairSharing": fair}
     scenario["featureGates"] = _feature_gates(draw, settings, gates)
@@ -123,7 +126,7 @@ def _give_assignment(draw: Dice, scenario: Json, queue: Queue, incoming: Json) -
     given: Json = {}
     for spec in incoming["spec"]["podSets"]:
         requested = _requested_resources(spec["template"]["spec"])
-        if not requested <= set(queue.covered()):
+        if not requested or not requested <= set(queue.covered()):
             return
         flavors = {group.resources[0]: draw.choice(group.flavors) for group in queue.groups}
         given[spec["name"]] = {
@@ -136,9 +139,11 @@ def _give_assignment(draw: Dice, scenario: Json, queue: Queue, incoming: Json) -
     scenario["assignment"] = given
 
 
-def _is_surely_active(cluster: Cluster, queue: Queue) -> bool:
-    """Say whether nothing makes the queue inactive: an assignment cannot be given in a queue that has no snapshot."""
+def _allows_given_assignment(cluster: Cluster, queue: Queue) -> bool:
+    """Say whether nothing makes the queue inactive or adds requests that the assignment would have to mention."""
     kinds = [item["kind"] for item in cluster.objects]
+    if "LimitRange" in kinds or "RuntimeClass" in kinds:
+        return False
     return not queue.is_stopped and kinds.count("ResourceFlavor") == len(cluster.flavors)
 
 

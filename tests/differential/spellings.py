@@ -15,6 +15,8 @@ def spell(dice: Dice, resource: str, amount: int) -> str:
     """Return one of the spellings of the amount, mostly a plain one."""
     if amount >= UNLIMITED:
         return dice.choice(["9223372036854775807", "10E", "9300000000000000000", "16Ei"])
+    if amount and dice.rarely(0.004):
+        return _rounded_up(resource, amount)
     if resource == "cpu":
         return _spell_cpu(dice, amount)
     if dice.chance(0.7):
@@ -23,6 +25,11 @@ def spell(dice: Dice, resource: str, amount: int) -> str:
     spellings += [f"{amount // size}{suffix}" for suffix, size in _BINARY.items() if amount % size == 0]
     spellings += [f"{amount // size}{suffix}" for suffix, size in _DECIMAL.items() if amount % size == 0]
     return dice.choice(spellings)
+
+
+def _rounded_up(resource: str, amount: int) -> str:
+    """Return a fraction less than the amount, which Kueue rounds up to it."""
+    return f"{amount * 10 - 5}e-4" if resource == "cpu" else f"{amount * 1000 - 1}m"
 
 
 def _spell_cpu(dice: Dice, amount: int) -> str:

@@ -27,7 +27,7 @@ def first_seed() -> int:
 
 @pytest.mark.parametrize(
     ("profile", "count"),
-    [("classical", 150), ("fair", 150), ("mixed", 150), ("gates", 100)],
+    [("classical", 140), ("fair", 140), ("mixed", 140), ("gates", 80), ("odd", 60), ("ties", 40)],
     ids=str,
 )
 def test_engine_and_real_kueue_agree(

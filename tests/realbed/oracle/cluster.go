@@ -32,13 +32,19 @@ func newScheme() *runtime.Scheme {
 	return s
 }
 
-// newClientBuilder prepares a fake API server with the field indexes that Kueue's caches query.
+// newClientBuilder prepares a fake API server with the very field indexes that Kueue sets up: a query over one that is
+// missing fails, and Kueue only logs some of those failures.
 func newClientBuilder() *fake.ClientBuilder {
-	return fake.NewClientBuilder().WithScheme(scheme).
-		WithIndex(&kueue.LocalQueue{}, indexer.QueueClusterQueueKey, indexer.IndexQueueClusterQueue).
-		WithIndex(&kueue.Workload{}, indexer.WorkloadQueueKey, indexer.IndexWorkloadQueue).
-		WithIndex(&kueue.Workload{}, indexer.WorkloadClusterQueueKey, indexer.IndexWorkloadClusterQueue).
-		WithIndex(&kueue.Workload{}, indexer.OwnerReferenceUID, indexer.IndexOwnerUID)
+	builder := fake.NewClientBuilder().WithScheme(scheme)
+	utilruntime.Must(indexer.Setup(context.Background(), builderIndexer{builder}))
+	return builder
+}
+
+type builderIndexer struct{ builder *fake.ClientBuilder }
+
+func (i builderIndexer) IndexField(_ context.Context, obj client.Object, field string, extract client.IndexerFunc) error {
+	i.builder.WithIndex(obj, field, extract)
+	return nil
 }
 
 // quotaCluster is the real quota cache filled from a scenario, and a real scheduler over it that has no queues:

@@ -93,9 +93,19 @@ func answerLine(line []byte, answer func(*scenario) (any, error)) map[string]any
 	if err := json.Unmarshal(line, &sc); err != nil {
 		return map[string]any{"name": nil, "error": err.Error()}
 	}
-	expect, err := answer(&sc)
+	expect, err := answerOrPanic(&sc, answer)
 	if err != nil {
 		return map[string]any{"name": sc.Name, "error": err.Error()}
 	}
 	return map[string]any{"name": sc.Name, "expect": expect}
+}
+
+// answerOrPanic reports a panic as an error: Kueue relies on its API's validation, which scenarios need not have passed.
+func answerOrPanic(sc *scenario, answer func(*scenario) (any, error)) (expect any, err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			err = fmt.Errorf("Kueue panicked: %v", reason)
+		}
+	}()
+	return answer(sc)
 }
