@@ -35,7 +35,11 @@ MAX_ORDERS: Final = 720
 
 NOT_EXHAUSTIVE: Final = "not all ties explored"
 
-_KINDS_IN_ORDER: Final = ("Namespace", "LimitRange", "RuntimeClass", "ResourceFlavor", "AdmissionCheck", "Cohort")
+_KINDS: Final = (
+    *("Namespace", "LimitRange", "RuntimeClass", "ResourceFlavor", "AdmissionCheck", "Cohort"),
+    *("ClusterQueue", "LocalQueue", "Workload"),
+)
+"""What is observed, in the order in which a start takes it: no workload comes before its place is there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +105,7 @@ class Scheduler:
         key = ObjectKey(namespace, name)
         if kind == "Workload":
             self._events.workload_gone(key, now_ns)
-        elif self.model.get(kind, key) is not None:
+        elif kind in _KINDS and self.model.get(kind, key) is not None:
             self._events.other(kind, key, None, now_ns)
 
     def workload(self, key: ObjectKey) -> Mapping[str, Any] | None:
@@ -225,11 +229,9 @@ class Scheduler:
 
 
 def _start_order(raw: Mapping[str, Any]) -> tuple[int, str, str]:
-    """Queues before workloads, so that none arrives before its place is there."""
     kind = raw.get("kind") or ""
-    order = (*_KINDS_IN_ORDER, "ClusterQueue", "LocalQueue", "Workload")
     metadata = raw.get("metadata") or {}
-    rank = order.index(kind) if kind in order else len(order)
+    rank = _KINDS.index(kind) if kind in _KINDS else len(_KINDS)
     return rank, metadata.get("namespace") or "", metadata.get("name") or ""
 
 

@@ -309,6 +309,22 @@ def test_checks_of_other_flavors_do_not_matter() -> None:
     assert told == {"QuotaReserved": "True", "Admitted": "True"}
 
 
+def test_kinds_that_do_not_matter_are_ignored() -> None:
+    following = Following(QUEUE, waiting("P", "A", 1))
+    following.observe(Builder({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}))
+    following.scheduler.forget("Pod", NAMESPACE, "p", NOW)
+    following.scheduler.forget("ClusterQueue", "", "other", NOW)
+    assert following.cycle() == {"P": "Admit"}
+
+
+def test_a_cluster_queue_that_is_gone_takes_its_queue_along() -> None:
+    following = Following(QUEUE, waiting("P", "A", 1))
+    following.scheduler.forget("ClusterQueue", "", "A", NOW)
+    assert (following.cycle(), following.place("P")) == ({}, None)
+    following.observe(QUEUE)
+    assert following.cycle() == {"P": "Admit"}
+
+
 def test_only_one_order_is_thought_through_when_asked() -> None:
     queues = [cluster_queue(name).cohort("pool").quota("f", cpu=cpu) for name, cpu in (("A", 0), ("B", 0), ("C", 4))]
     equal = [waiting(name, queue, 4) for name, queue in (("w1", "A"), ("w2", "B"))]
