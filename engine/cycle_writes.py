@@ -13,7 +13,7 @@ from engine.boost import effective_priority, priority_boost
 from engine.cluster_queue import ClusterQueue
 from engine.cycle import Head, Verdict
 from engine.decision import Outcome, PodSetPrediction, Victim
-from engine.messages import FAILED_ADMISSION_CHECKS, cluster_queue_inactive, preempted_message, queue_path
+from engine.messages import FAILED_ADMISSION_CHECKS, preempted_message, queue_path
 from engine.object_events import ObjectEvents
 from engine.pending_queue import Place, QueuedWorkload, RequeueReason
 from engine.predict import pod_set_prediction
@@ -209,6 +209,4 @@ def _path(queue: ClusterQueue) -> str:
 def _cause_of_refusal(refused: Refused) -> UnadmittedReason:
     if refused.message == FAILED_ADMISSION_CHECKS:
         return UnadmittedReason.PENDING_EVALUATION
-    if refused.message == cluster_queue_inactive(refused.cluster_queue):
-        return UnadmittedReason.SUSPENDED
     return UnadmittedReason.MISCONFIGURED

@@ -13,6 +13,7 @@ from engine.boost import effective_priority, priority_boost
 from engine.expiry import ExpiryTimers
 from engine.features import FeatureGates
 from engine.model import ClusterModel, LocalQueue
+from engine.pending_queue import QueuedWorkload
 from engine.queues import Queues
 from engine.specs import ClusterQueueSpec
 from engine.workloads import AdmittedWorkload, PendingWorkload, Workload
@@ -55,6 +56,8 @@ class ObjectEvents:
     def workload(self, raw: Mapping[str, Any], value: Workload, now_ns: int) -> None:
         """Take an added or changed Workload."""
         key = object_key(raw)
+        # First of all, because it may turn out that the object cannot be read.
+        item = self.queues.item(value) if isinstance(value, PendingWorkload) else None
         before = self.raw.get(key)
         self.raw[key] = raw
         phase = Phase.of(raw)
@@ -65,7 +68,8 @@ class ObjectEvents:
         spec = raw.get("spec") or {}
         self.queues.submit(key, ObjectKey(key.namespace, spec.get("queueName") or ""))
         if before is None:
-            self._appeared(key, value, now_ns)
+            self._put(key, value)
+            self._queue(item, now_ns)
             return
         previous = Phase.of(before)
         if phase is Phase.FINISHED or spec.get("active") is False:
@@ -73,14 +77,15 @@ class ObjectEvents:
             self._put(key, value)
             self.queues.retry_after(key, now_ns)
         elif previous is Phase.PENDING and phase is Phase.PENDING:
-            self._still_pending(key, raw, value, now_ns)
+            self._still_pending(key, raw, value)
+            self._queue(item, now_ns)
         elif previous is Phase.PENDING and phase.holds_quota:
             self.queues.delete(key)
             self._put(key, value)
         elif previous.holds_quota and phase is Phase.PENDING:
             self._put(key, value)
-            if isinstance(value, PendingWorkload) and not _backs_off(raw, now_ns):
-                self.queues.add_or_update(value, now_ns)
+            if not _backs_off(raw, now_ns):
+                self._queue(item, now_ns)
             self.queues.retry_after(key, now_ns)
         else:
             self._put(key, value)
@@ -134,18 +139,15 @@ class ObjectEvents:
         elif kind in ("LimitRange", "RuntimeClass"):
             self._requests_changed(key.namespace if kind == "LimitRange" else None, now_ns)
 
-    def _appeared(self, key: ObjectKey, value: Workload, now_ns: int) -> None:
-        self._put(key, value)
-        if isinstance(value, PendingWorkload):
-            self.queues.add_or_update(value, now_ns)
-
-    def _still_pending(self, key: ObjectKey, raw: Mapping[str, Any], value: Workload, now_ns: int) -> None:
+    def _still_pending(self, key: ObjectKey, raw: Mapping[str, Any], value: Workload) -> None:
         if _is_on_hold(raw):
             self.queues.delete(key)
         if key not in self._assumed:
             self._put(key, value)
-        if isinstance(value, PendingWorkload):
-            self.queues.add_or_update(value, now_ns)
+
+    def _queue(self, item: QueuedWorkload | None, now_ns: int) -> None:
+        if item is not None:
+            self.queues.add_or_update(item, now_ns)
 
     def _put(self, key: ObjectKey, value: Workload | None) -> None:
         self._assumed.discard(key)
@@ -172,7 +174,7 @@ class ObjectEvents:
     def _requests_changed(self, namespace: str | None, now_ns: int) -> None:
         """Compute anew what waiting workloads ask for."""
         for workload in self.queues.pending_in(namespace):
-            self.queues.add_or_update(workload, now_ns)
+            self.queues.add_or_update(self.queues.item(workload), now_ns)
 
     def _specs(self) -> Iterable[tuple[str, ClusterQueueSpec]]:
         for queue in self.model.forest.queues():

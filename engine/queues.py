@@ -71,14 +71,13 @@ class Queues:
             self._submitted[local_queue].add(key)
             self._local_queue_of[key] = local_queue
 
-    def add_or_update(self, workload: PendingWorkload, now_ns: int) -> None:
+    def add_or_update(self, item: QueuedWorkload, now_ns: int) -> None:
         """Take a workload that waits, new or changed."""
-        queue = self._queue_of(workload.key)
+        queue = self._queue_of(item.key)
         if queue is None:
             return
-        item = self._item(workload)
         if self._gates.flavor_fungibility_preserve_scan_progress:
-            known = queue.find(workload.key)
+            known = queue.find(item.key)
             if known is not None and known.memory is not None and known.memory.is_of_shape(item.shape):
                 item.memory = known.memory
         queue.push_or_update(item, now_ns)
@@ -95,7 +94,7 @@ class Queues:
         queue = self._queue_of(item.key)
         if queue is None or not isinstance(workload, PendingWorkload):
             return
-        fresh = self._item(workload)
+        fresh = self.item(workload)
         fresh.memory = item.memory
         queue.requeue(fresh, reason, now_ns)
 
@@ -103,7 +102,7 @@ class Queues:
         """Take back a workload whose admission could not be written."""
         workload = self._model.workload(key)
         if isinstance(workload, PendingWorkload):
-            self.requeue(self._item(workload), RequeueReason.FAILED_AFTER_NOMINATION, now_ns)
+            self.requeue(self.item(workload), RequeueReason.FAILED_AFTER_NOMINATION, now_ns)
 
     def pending_in(self, namespace: str | None) -> list[PendingWorkload]:
         """Return the workloads that wait and belong to a namespace, or to any."""
@@ -114,6 +113,17 @@ class Queues:
             for key in sorted(keys)
             if isinstance(workload := self._model.workload(key), PendingWorkload)
         ]
+
+    def item(self, workload: PendingWorkload) -> QueuedWorkload:
+        """Return what a queue keeps of a workload; raise InvalidObjectError if it cannot be read."""
+        try:
+            request = workload_request(workload.raw, self._model.request_context(workload.key.namespace))
+        except FieldError as error:
+            raise InvalidObjectError("Workload", str(workload.key), error) from None
+        shape = None
+        if self._gates.scheduling_equivalence_hashing:
+            shape = equivalence_key(workload.raw, request, workload.priority, self._gates)
+        return QueuedWorkload(workload, request, shape)
 
     def place_of(self, key: ObjectKey) -> Place | None:
         """Return where a workload waits."""
@@ -230,17 +240,7 @@ class Queues:
         for key in sorted(self._submitted.get(local_queue, ())):
             workload = self._model.workload(key)
             if isinstance(workload, PendingWorkload):
-                queue.push_if_absent(self._item(workload))
-
-    def _item(self, workload: PendingWorkload) -> QueuedWorkload:
-        try:
-            request = workload_request(workload.raw, self._model.request_context(workload.key.namespace))
-        except FieldError as error:
-            raise InvalidObjectError("Workload", str(workload.key), error) from None
-        shape = None
-        if self._gates.scheduling_equivalence_hashing:
-            shape = equivalence_key(workload.raw, request, workload.priority, self._gates)
-        return QueuedWorkload(workload, request, shape)
+                queue.push_if_absent(self.item(workload))
 
 
 def _queues_below(cohort: CohortNode) -> Iterator[ClusterQueue]:

@@ -24,6 +24,7 @@ from engine.model import ClusterModel
 from engine.nomination import Choices
 from engine.object_events import ObjectEvents, Phase
 from engine.pending_queue import QueuedWorkload, RequeueReason
+from engine.predict import NOT_EXHAUSTIVE
 from engine.queueing import Entry, Refusal, enter_as_head
 from engine.queues import Queues
 from engine.settling import settled_status
@@ -32,8 +33,6 @@ from engine.workloads import AdmittedWorkload
 
 MAX_ORDERS: Final = 720
 """So many ways through the ties of one tree in one cycle are followed."""
-
-NOT_EXHAUSTIVE: Final = "not all ties explored"
 
 _KINDS: Final = (
     *("Namespace", "LimitRange", "RuntimeClass", "ResourceFlavor", "AdmissionCheck", "Cohort"),

@@ -9,10 +9,9 @@ from typing import Any
 
 from config.api.meta import Condition, conditions, format_time, parse_time
 from engine import status as written
-from engine.decision import Outcome
 from engine.features import FeatureGates
 from engine.gating import CLOSED
-from engine.messages import local_queue_inactive, local_queue_missing
+from engine.messages import FAILED_ADMISSION_CHECKS, local_queue_inactive, local_queue_missing
 from engine.model import ClusterModel
 from engine.queueing import Refusal, enter_as_head, find_queue
 from engine.status import UnadmittedReason
@@ -153,7 +152,7 @@ def _detailed_condition(
     gates, generation = model.configuration.gates, generation_of(raw)
     known = conditions(raw).get(written.QUOTA_RESERVED)
     entry = enter_as_head(model, workload)
-    if isinstance(entry, Refusal) and entry.outcome is Outcome.INADMISSIBLE:
+    if isinstance(entry, Refusal) and entry.message != FAILED_ADMISSION_CHECKS:
         misconfigured = UnadmittedReason.MISCONFIGURED
         return written.quota_not_reserved(entry.message, now_ns, generation, gates, misconfigured)
     if known is None and not gates.unadmitted_workloads_explicit_status:

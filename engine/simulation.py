@@ -14,7 +14,8 @@ from config.api.meta import NANOSECONDS, ObjectKey
 from engine.configuration import KueueConfiguration
 from engine.nomination import Choices
 from engine.outcomes import explore
-from engine.scheduler import NOT_EXHAUSTIVE, CycleResult, Scheduler
+from engine.predict import NOT_EXHAUSTIVE
+from engine.scheduler import CycleResult, Scheduler
 from engine.status_writes import GateDialect, StatusWrite, released_status, with_status, write
 from engine.workloads import AdmittedWorkload
 

@@ -162,6 +162,7 @@ def test_eviction_closes_gates_and_resets_checks() -> None:
     checks = [
         {"name": "c", "state": "Ready", "message": "", "lastTransitionTime": at(0)},
         {"name": "d", "state": "Pending", "message": "wait", "lastTransitionTime": at(0)},
+        {"name": "e", "state": "Retry", "message": "", "lastTransitionTime": at(0), "requeueAfterSeconds": 9},
     ]
     queue, holder, preemptor = PREEMPTING
     gated = holder.gates("g", open_gates=["g"])
@@ -172,7 +173,9 @@ def test_eviction_closes_gates_and_resets_checks() -> None:
     assert [check["message"] for check in after["admissionChecks"]] == [
         "Reset to Pending after eviction. Previously: Ready",
         "wait",
+        "Reset to Pending after eviction. Previously: Retry",
     ]
+    assert (after["admissionChecks"][2]["requeueAfterSeconds"], after["admissionChecks"][2]["retryCount"]) == (9, 1)
     assert "clusterName" not in after
 
 

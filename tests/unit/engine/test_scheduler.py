@@ -6,6 +6,7 @@ import pytest
 
 from config.api.meta import ObjectKey, parse_time
 from engine.configuration import KueueConfiguration, RequeuingTimestamp
+from engine.errors import InvalidObjectError
 from engine.features import FeatureGates
 from engine.pending_queue import Place
 from engine.scheduler import CycleResult, Scheduler
@@ -307,6 +308,82 @@ def test_checks_of_other_flavors_do_not_matter() -> None:
     following.cycle()
     told = {entry["type"]: entry["status"] for entry in following.status("P")["conditions"]}
     assert told == {"QuotaReserved": "True", "Admitted": "True"}
+
+
+def test_a_workload_that_changes_while_its_admission_is_on_the_way_is_not_tried_again() -> None:
+    following = Following(QUEUE, waiting("P", "A", 1), waiting("later", "A", 1, -1))
+    result = following.scheduler.run_cycle(NOW)
+    assert result is not None
+    following.observe(waiting("P", "A", 1).annotate("a", "b"))
+    assert following.cycle() == {"later": "Admit"}
+    following.observe(waiting("P", "A", 1).annotate("a", "c"))
+    assert following.cycle() == {}
+    following.deliver(result)
+    assert following.place("P") is None
+
+
+def test_withdrawing_what_was_never_admitted_does_nothing() -> None:
+    following = Following(QUEUE, waiting("P", "A", 1))
+    following.scheduler.withdraw(ObjectKey(NAMESPACE, "P"), NOW)
+    assert following.place("P") is Place.HEAP
+
+
+def test_an_unchanged_cluster_queue_helps_nobody() -> None:
+    following = Following(cluster_queue("A").quota("f", cpu=2), waiting("P", "A", 4))
+    following.cycle()
+    following.observe(cluster_queue("A").quota("f", cpu=2))
+    following.wait()
+    assert following.place("P") is Place.PARKED
+
+
+def test_a_boost_lets_a_parked_workload_be_tried_again() -> None:
+    configuration = KueueConfiguration(gates=FeatureGates(priority_boost=True))
+    following = Following(QUEUE, running("v", "A", 4, 5), waiting("P", "A", 4), configuration=configuration)
+    assert following.cycle() == {"P": "PreemptNoCandidates"}
+    following.observe(waiting("P", "A", 4).annotate("kueue.x-k8s.io/priority-boost", "10"))
+    assert following.cycle() == {"P": "Preempt"}
+
+
+def test_a_holder_that_is_scaled_down_leaves_room() -> None:
+    holder = running("v", "A", 2, 50).pods(2).holds("A")
+    following = Following(QUEUE, holder, waiting("P", "A", 2))
+    following.cycle()
+    following.observe(holder.pods(1))
+    following.wait()
+    assert following.cycle() == {"P": "Admit"}
+
+
+def test_another_class_of_a_holder_is_an_event() -> None:
+    def classified(name: str, priority: int) -> Builder:
+        reference = {"group": "kueue.x-k8s.io", "kind": "WorkloadPriorityClass", "name": name}
+        return running("v", "A", 4, priority).with_spec(priorityClassRef=reference)
+
+    following = Following(QUEUE, classified("high", 50), waiting("P", "A", 4, 10))
+    assert following.cycle() == {"P": "PreemptNoCandidates"}
+    following.observe(classified("low", 0))
+    following.wait()
+    assert following.cycle() == {"P": "Preempt"}
+
+
+def test_many_updates_do_not_let_the_queue_grow() -> None:
+    following = Following(QUEUE, waiting("P", "A", 1))
+    for number in range(500):
+        following.observe(waiting("P", "A", 1).annotate("n", str(number)))
+    assert following.order() == ["P"]
+    assert following.cycle() == {"P": "Admit"}
+
+
+def test_a_workload_that_cannot_be_read_is_refused_by_name() -> None:
+    following = Following(QUEUE)
+    with pytest.raises(InvalidObjectError, match=r'Workload "ns/P": spec.podSets\[0\].count: -1 is not allowed'):
+        following.observe(waiting("P", "A", 1).pods(-1))
+    assert list(following.scheduler.workloads()) == []
+
+
+def test_what_is_written_says_which_generation_it_is_about() -> None:
+    following = Following(QUEUE, waiting("P", "A", 5).with_metadata(generation=3))
+    following.cycle()
+    assert [entry["observedGeneration"] for entry in following.status("P")["conditions"]] == [3]
 
 
 def test_kinds_that_do_not_matter_are_ignored() -> None:
