@@ -9,7 +9,7 @@ from config.api.meta import Condition, parse_time
 from engine.configuration import KueueConfiguration
 from engine.features import FeatureGates
 from engine.simulation import Plan, Victims, simulate
-from tests.builders import Builder, at, cluster, cluster_queue, flavor, local_queue, workload
+from tests.builders import Builder, admission_check, at, cluster, cluster_queue, flavor, local_queue, workload
 from tests.unit.engine.acceptance import running
 from tests.unit.engine.stories import condition, waiting
 
@@ -76,7 +76,12 @@ CASES = {
     "no ClusterQueue": Case([QUEUE, local_queue("L", "B"), waiting("P", "L", 1)], "Misconfigured"),
     "a stopped ClusterQueue": Case([QUEUE.stopped(), waiting("P", "A", 1)], "Suspended"),
     "failed checks": Case(
-        [QUEUE, with_status(waiting("P", "A", 1), admissionChecks=[CHECK_FAILED])], "PendingEvaluation"
+        [
+            QUEUE.with_spec(admissionChecksStrategy={"admissionChecks": [{"name": "c"}]}),
+            admission_check("c"),
+            with_status(waiting("P", "A", 1), admissionChecks=[CHECK_FAILED]),
+        ],
+        "PendingEvaluation",
     ),
     "not evaluated yet": Case(
         [
