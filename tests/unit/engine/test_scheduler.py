@@ -301,6 +301,33 @@ def test_admission_checks_keep_a_workload_from_being_admitted_at_once() -> None:
     assert told == {"QuotaReserved": "True"}
 
 
+def failed_check(**more: object) -> Json:
+    return {"name": "c", "state": "Retry", "message": "", "lastTransitionTime": at(1000), **more}
+
+
+def test_states_of_checks_that_nobody_asks_for_are_dropped() -> None:
+    pending = waiting("P", "A", 1)
+    pending.raw["status"] = {"admissionChecks": [failed_check()]}
+    following = Following(QUEUE, pending)
+    assert "admissionChecks" not in following.status("P")
+    assert following.cycle() == {"P": "Admit"}
+
+
+def test_checks_that_are_asked_for_get_a_state() -> None:
+    checked = QUEUE.with_spec(admissionChecksStrategy={"admissionChecks": [{"name": "c"}]})
+    following = Following(checked, admission_check("c"), waiting("P", "A", 1))
+    assert [check["state"] for check in following.status("P")["admissionChecks"]] == ["Pending"]
+
+
+def test_a_check_that_wants_to_be_asked_later_makes_the_workload_wait() -> None:
+    checked = QUEUE.with_spec(admissionChecksStrategy={"admissionChecks": [{"name": "c"}]})
+    pending = waiting("P", "A", 1)
+    pending.raw["status"] = {"admissionChecks": [failed_check(requeueAfterSeconds=60)]}
+    following = Following(checked, admission_check("c"), pending)
+    assert following.status("P")["requeueState"] == {"requeueAt": at(1001)}
+    assert following.scheduler.next_wake_ns() == NOW + 60 * SECOND
+
+
 def test_checks_of_other_flavors_do_not_matter() -> None:
     rules = [{"name": "c", "onFlavors": ["g"]}]
     checked = QUEUE.quota("g", cpu=4).with_spec(admissionChecksStrategy={"admissionChecks": rules})
