@@ -4,7 +4,7 @@ The status and events are what Kueue would write; they are collected here and wr
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from config.api.meta import NANOSECONDS, ZERO_TIME_NS, ObjectKey, conditions, is_true, parse_time
@@ -180,6 +180,9 @@ class CycleWriter:
     ) -> None:
         raw, now_ns = self._raw(item.key), self._now_ns
         condition = written.quota_not_reserved(message, now_ns, generation_of(raw), self._gates, cause)
+        if cause is None and self._gates.unadmitted_workloads_observability:
+            # Kueue knows no cause where one resource fits and another is not covered; an API server refuses the write.
+            condition = replace(condition, reason="")
         after = refused_status(raw, condition, item.request, now_ns, self._gates)
         if is_gated:
             after = gated_status(raw, after, now_ns, self._dialect)

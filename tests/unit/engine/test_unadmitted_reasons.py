@@ -55,6 +55,13 @@ CASES = {
     "nobody to preempt": Case([QUEUE, running("v", "A", 4), waiting("P", "A", 4)], "WaitingForQuota"),
     "no flavor suits": Case([QUEUE, TAINTED, waiting("P", "A", 1)], "NoMatchingFlavor"),
     "a resource that is not covered": Case([QUEUE, workload("P").queue("A").request(memory=1)], "NoMatchingFlavor"),
+    "a resource that is not covered, after one that fits": Case(
+        [
+            cluster_queue("A").quota("f", {"ephemeral-storage": 4}),
+            workload("P").queue("A").request({"ephemeral-storage": 1, "memory": 1}),
+        ],
+        "",
+    ),
     "the best of two flavors counts": Case([TWO_FLAVORS, TAINTED, waiting("P", "A", 5)], "ExceedsMaxQuota"),
     "the worst of two resource groups counts": Case(
         [
