@@ -16,7 +16,7 @@ from engine.configuration import KueueConfiguration
 from engine.demand import PodSetDemand
 from engine.flavor_grading import BEST_GRADE, FlavorScan, FoundFlavors, Grade, Possibility, is_preferred
 from engine.flavor_resource import FlavorResource, FlavorResourceTable
-from engine.messages import exceeds_capacity, exceeds_unused_quota, resource_unavailable
+from engine.messages import exceeds_capacity, exceeds_unused_quota, not_nominated, resource_unavailable
 from engine.node_affinity import AffinityError
 from engine.quota_tree import lowest_fit
 from engine.resource_order import hash_order
@@ -24,6 +24,9 @@ from engine.specs import BorrowWithinCohortPolicy, ClusterQueueSpec, PreemptionP
 from engine.suitability import FlavorPlacement, flavor_not_found, why_topology_mismatches
 
 PODS = "pods"
+
+PinnedFlavors = Mapping[str, Mapping[str, str]]
+"""For each pod set, the only flavor of each resource that may be looked at."""
 
 
 class PreemptionOracle(Protocol):
@@ -61,6 +64,7 @@ class FlavorAssigner:
     oracle: PreemptionOracle
     memory: ScanMemory = ()
     allowed_flavors: frozenset[str] | None = None
+    pinned: PinnedFlavors | None = None
     trace: FlavorTrace | None = None
 
     def assign(self, counts: Sequence[int] | None = None) -> Assignment:
@@ -133,6 +137,9 @@ class FlavorAssigner:
         for index in range(self._first_index(members[0].index, resource), len(group.flavors)):
             scan.attempted = index
             flavor = group.flavors[index]
+            if self.pinned is not None and not self._is_pinned(members, flavor, resource):
+                scan.reasons.append(not_nominated(flavor, resource))
+                continue
             try:
                 reason = self._why_unsuitable(members, flavor)
             except AffinityError as error:
@@ -145,6 +152,10 @@ class FlavorAssigner:
             if scan.offer(*self._grade_flavor(members, flavor, covered, requests, booked, scan.reasons)):
                 break
         return scan.result(is_last=scan.attempted == len(group.flavors) - 1)
+
+    def _is_pinned(self, members: Sequence[PodSetDemand], flavor: str, resource: str) -> bool:
+        pinned = self.pinned or {}
+        return any(pinned.get(member.name, {}).get(resource) == flavor for member in members)
 
     def _first_index(self, pod_set: int, resource: str) -> int:
         if not self.configuration.gates.flavor_fungibility or pod_set >= len(self.memory):

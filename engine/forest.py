@@ -58,6 +58,11 @@ class CohortForest:
         self.settle()
         return list(self._cohorts.values())
 
+    def find_cohort(self, name: str) -> CohortNode | None:
+        """Return a Cohort that exists or is referred to."""
+        self.settle()
+        return self._cohorts.get(name)
+
     def set_queue(self, name: str, spec: ClusterQueueSpec | None) -> None:
         """Take a new, changed or removed ClusterQueue."""
         queue = self.queue(name)

@@ -77,6 +77,11 @@ def resource_unavailable(resource: str) -> str:
     return f"resource {resource} unavailable in ClusterQueue"
 
 
+def not_nominated(flavor: str, resource: str) -> str:
+    """Return the reason for a flavor other than the nominated one, when an assignment is made again in its cycle."""
+    return f"skipping flavor {flavor} as it is not found in the nomination mapping for resource {resource}"
+
+
 def exceeds_capacity(resource: str, flavor: str, *, assumed: int, request: int, capacity: int) -> str:
     """Return the reason for a request that could not be met even if everything were free."""
     return (

@@ -4,7 +4,7 @@ This is the part of a scheduling cycle that looks at a workload alone. It reads 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from config.api.quantity import add
@@ -13,7 +13,7 @@ from engine.classical import classical_targets
 from engine.cluster_queue import ClusterQueue
 from engine.demand import PodSetDemand
 from engine.fair_sharing import fair_targets
-from engine.flavor_assignment import FlavorAssigner, FlavorTrace
+from engine.flavor_assignment import FlavorAssigner, FlavorTrace, PinnedFlavors
 from engine.flavor_grading import Grade, Possibility
 from engine.flavor_resource import FlavorResource
 from engine.model import ClusterModel
@@ -56,6 +56,7 @@ class Nomination:
     demands: Sequence[PodSetDemand]
     now_ns: int
     memory: ScanMemory = ()
+    pinned: PinnedFlavors | None = None
     choices: Choices = field(default_factory=Choices)
     trace: FlavorTrace | None = None
     _found: dict[tuple[frozenset[FlavorResource], Usage], list[Target]] = field(default_factory=dict)
@@ -75,6 +76,11 @@ class Nomination:
             if reduced is not None:
                 return reduced
         return full, []
+
+    def retrace(self, assignment: Assignment, trace: FlavorTrace) -> None:
+        """Tell again what was looked at on the way to an assignment; the searches are remembered."""
+        counts = None if assignment.mode is Mode.NO_FIT else [pod_set.count for pod_set in assignment.pod_sets]
+        replace(self._assigner(), trace=trace).assign(counts)
 
     def preemptor(self) -> Preemptor:
         """Return the workload as someone who needs room."""
@@ -126,6 +132,7 @@ class Nomination:
             oracle=self,
             memory=self.memory,
             allowed_flavors=self._allowed_flavors(),
+            pinned=self.pinned,
             trace=self.trace,
         )
 

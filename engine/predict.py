@@ -86,7 +86,7 @@ def judge(model: ClusterModel, entry: Entry, nominated: Nominated) -> Prediction
         message=message,
         cluster_queue=entry.queue.name,
         mode=assignment.mode,
-        pod_sets=tuple(map(_pod_set, assignment.pod_sets)),
+        pod_sets=tuple(map(pod_set_prediction, assignment.pod_sets)),
         reduced_counts=_reduced_counts(entry, assignment),
         borrowing=None if assignment.mode is Mode.NO_FIT else assignment.borrowing,
         victims=tuple(sorted(Victim(t.workload.key, t.queue.name, t.reason) for t in targets)),
@@ -110,7 +110,8 @@ def _outcome(
     return Outcome.PREEMPT, with_pending_preemption(message, len(targets))
 
 
-def _pod_set(assignment: PodSetAssignment) -> PodSetPrediction:
+def pod_set_prediction(assignment: PodSetAssignment) -> PodSetPrediction:
+    """Say what a pod set would get."""
     flavors = assignment.flavors
     return PodSetPrediction(
         name=assignment.name,

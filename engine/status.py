@@ -100,6 +100,12 @@ def admitted(now_ns: int, generation: int) -> Condition:
     return _holds(ADMITTED, "Admitted", "The workload is admitted", now_ns, generation)
 
 
+def awaits_checks(now_ns: int, generation: int) -> Condition:
+    """Return Admitted=False of a workload that has quota but not passed its checks, as the detailed reasons put it."""
+    text = "The workload has not all checks ready"
+    return _fails(ADMITTED, "UnsatisfiedAdmissionChecks", text, now_ns, generation)
+
+
 def not_admitted(now_ns: int, generation: int, gates: FeatureGates, *, all_checks_ready: bool) -> Condition:
     """Return Admitted=False of a workload that lost its reservation."""
     if all_checks_ready or gates.unadmitted_workloads_observability:

@@ -257,6 +257,21 @@ class WorkloadBuilder(Builder):
         changed.raw.setdefault("status", {})["admission"] = admission
         return changed.condition("QuotaReserved", "True", since).condition("Admitted", "True", since)
 
+    def with_usage(self, **amounts: Amount) -> Self:
+        """Let a workload that holds quota hold more of other resources, in the flavor of its first pod set."""
+        changed = self._copy()
+        assignment = changed.raw["status"]["admission"]["podSetAssignments"][0]
+        flavor = next(iter(assignment["flavors"].values()))
+        assignment["flavors"].update(dict.fromkeys(amounts, flavor))
+        assignment["resourceUsage"].update({name: str(amount) for name, amount in amounts.items()})
+        return changed
+
+    def backing_off(self, until: float) -> Self:
+        """Let the workload wait until some minute before it is tried again."""
+        changed = self._copy()
+        changed.raw.setdefault("status", {})["requeueState"] = {"count": 1, "requeueAt": at(until)}
+        return changed
+
     def evicted(self, minute: float = 0, reason: str = "Preempted") -> Self:
         """Evict the workload, which keeps its quota until its job has stopped."""
         return self.condition("Evicted", "True", minute, reason)
@@ -294,6 +309,19 @@ def local_queue(name: str, queue: str, *, stop: str = "None") -> Builder:
 def namespace(name: str, **labels: str) -> Builder:
     """Return a Namespace."""
     return Builder({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}})
+
+
+def limit_range(**default_requests: Amount) -> Builder:
+    """Return a LimitRange with what containers request that do not say so."""
+    limits = [{"type": "Container", "defaultRequest": {name: str(amount) for name, amount in default_requests.items()}}]
+    metadata = {"name": "limits", "namespace": NAMESPACE}
+    return Builder({"apiVersion": "v1", "kind": "LimitRange", "metadata": metadata, "spec": {"limits": limits}})
+
+
+def admission_check(name: str) -> Builder:
+    """Return an AdmissionCheck whose controller is there."""
+    raw = _object("AdmissionCheck", name, {"controllerName": "example.com/check"})
+    return Builder({**raw, "status": {"conditions": [{"type": "Active", "status": "True", "reason": "Active"}]}})
 
 
 def workload(name: str) -> WorkloadBuilder:

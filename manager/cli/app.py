@@ -2,7 +2,7 @@
 
 import typer
 
-from manager.cli import config, predict
+from manager.cli import config, predict, simulate
 from manager.cli.local import local
 
 app = typer.Typer(
@@ -14,6 +14,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(predict.predict)
+app.command()(simulate.simulate)
 app.command()(local)
 app.add_typer(config.app)
 

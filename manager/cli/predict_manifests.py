@@ -27,14 +27,14 @@ def predict_manifests(
 ) -> list[Prediction]:
     """Return the predictions for one workload, or for every pending one, each as if it were alone."""
     manifests = load_manifests(files)
-    configuration = _configuration(manifests, feature_gates, fair_sharing)
+    configuration = read_configuration(manifests, feature_gates, fair_sharing)
     model = ClusterModel(configuration)
     for manifest in manifests:
         try:
             model.apply(manifest.raw)
         except ValueError as error:
             raise ManifestError(f"{manifest.source}: {error}") from None
-    now_ns = current_time_ns if now is None else _time(now)
+    now_ns = current_time_ns if now is None else read_time(now)
     keys = [pending.key for pending in model.pending()] if workload is None else [_key(model, workload)]
     return [_labelled(predict(model, key, now_ns, explain=True)) for key in keys]
 
@@ -45,16 +45,18 @@ def _labelled(prediction: Prediction) -> Prediction:
     return replace(prediction, labels=(*prediction.labels, label))
 
 
-def _time(text: str) -> int:
+def read_time(text: str, option: str = "--now") -> int:
+    """Read a time that an option gives."""
     try:
         return parse_time(text)
     except ValueError as error:
-        raise ManifestError(f"--now: {error}") from None
+        raise ManifestError(f"{option}: {error}") from None
 
 
-def _configuration(
+def read_configuration(
     manifests: Sequence[Manifest], feature_gates: str | None, fair_sharing: str | None
 ) -> KueueConfiguration:
+    """Return how the predicted Kueue is configured: by its file if there is one, and by options."""
     found = [manifest for manifest in manifests if manifest.is_configuration]
     if len(found) > 1:
         sources = ", ".join(manifest.source for manifest in found)
