@@ -25,9 +25,9 @@ from config.names import KUEUE_API_VERSION
 from engine.configuration import FairSharing, KueueConfiguration
 from engine.model import ClusterModel
 from engine.nomination import Choices, Nomination
+from engine.objects.workloads import PendingWorkload
 from engine.predict import predict
 from engine.queueing import Entry, enter_as_head
-from engine.workloads import PendingWorkload
 
 Json = dict[str, Any]
 

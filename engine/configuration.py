@@ -7,7 +7,7 @@ from typing import Any, Final, Self
 
 from engine.errors import FieldError
 from engine.features import FeatureGates
-from engine.transformations import NO_RULES, ResourceRules
+from engine.requests.transformations import NO_RULES, ResourceRules
 
 
 class PreemptionStrategy(StrEnum):

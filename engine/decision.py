@@ -6,11 +6,11 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from config.api.meta import ObjectKey
-from engine.assignment import Mode
-from engine.messages import PreemptionReason
+from engine.flavors.assignment import Mode
+from engine.reporting.messages import PreemptionReason
 
 if TYPE_CHECKING:
-    from engine.explanation import Explanation
+    from engine.reporting.explanation import Explanation
 
 
 class Outcome(StrEnum):

@@ -11,20 +11,20 @@ from fractions import Fraction
 from typing import Any, Final
 
 from config.api.meta import ObjectKey, object_key
-from engine.activity import Inactivity, KnownChecks, why_inactive
-from engine.cluster_queue import ClusterQueue
 from engine.configuration import KueueConfiguration
-from engine.convert import to_v1beta2
 from engine.errors import FieldError, InvalidObjectError
-from engine.flavor_resource import FlavorResourceTable
-from engine.forest import CohortForest
-from engine.limit_ranges import LimitRangeSummary
-from engine.pod_resources import read_resource_list
-from engine.quota_tree import CohortNode
-from engine.requests import RequestContext
-from engine.specs import ClusterQueueSpec, StopPolicy, read_choice, read_cluster_queue, read_cohort
-from engine.suitability import FlavorPlacement
-from engine.workloads import AdmittedWorkload, PendingWorkload, Workload, WorkloadReader
+from engine.flavors.suitability import FlavorPlacement
+from engine.objects.activity import Inactivity, KnownChecks, why_inactive
+from engine.objects.convert import to_v1beta2
+from engine.objects.specs import ClusterQueueSpec, StopPolicy, read_choice, read_cluster_queue, read_cohort
+from engine.objects.workloads import AdmittedWorkload, PendingWorkload, Workload, WorkloadReader
+from engine.quota.cluster_queue import ClusterQueue
+from engine.quota.flavor_resource import FlavorResourceTable
+from engine.quota.forest import CohortForest
+from engine.quota.quota_tree import CohortNode
+from engine.requests.limit_ranges import LimitRangeSummary
+from engine.requests.pod_resources import read_resource_list
+from engine.requests.requests import RequestContext
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,20 +8,20 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from config.api.quantity import add
-from engine.assignment import Assignment, Mode, ScanMemory
-from engine.classical import classical_targets
-from engine.cluster_queue import ClusterQueue
-from engine.demand import PodSetDemand
-from engine.fair_sharing import fair_targets
-from engine.flavor_assignment import FlavorAssigner, FlavorTrace, PinnedFlavors
-from engine.flavor_grading import Grade, Possibility
-from engine.flavor_resource import FlavorResource
+from engine.flavors.assignment import Assignment, Mode, ScanMemory
+from engine.flavors.flavor_assignment import FlavorAssigner, FlavorTrace, PinnedFlavors
+from engine.flavors.flavor_grading import Grade, Possibility
 from engine.model import ClusterModel
-from engine.quota_tree import UsageChanges, lowest_fit
-from engine.search import Preemptor, Target
-from engine.specs import ClusterQueueSpec
-from engine.usage import Usage
-from engine.workloads import PendingWorkload
+from engine.objects.specs import ClusterQueueSpec
+from engine.objects.usage import Usage
+from engine.objects.workloads import PendingWorkload
+from engine.preemption.classical import classical_targets
+from engine.preemption.fair_sharing import fair_targets
+from engine.preemption.search import Preemptor, Target
+from engine.quota.cluster_queue import ClusterQueue
+from engine.quota.flavor_resource import FlavorResource
+from engine.quota.quota_tree import UsageChanges, lowest_fit
+from engine.requests.demand import PodSetDemand
 
 _ALLOWED_FLAVORS: Final = "kueue.x-k8s.io/workload-allowed-resource-flavors"
 

@@ -5,18 +5,18 @@ from dataclasses import replace
 from typing import Final
 
 from config.api.meta import ObjectKey
-from engine.assignment import Assignment, Mode, PodSetAssignment
-from engine.caveats import Caveats, caveats_of
 from engine.decision import Outcome, PodSetPrediction, Prediction, Victim
 from engine.errors import FieldError, InvalidObjectError
-from engine.explanation import Recorder
-from engine.gating import has_closed_gate
-from engine.messages import NO_LONGER_FITS, PREEMPTION_GATED, with_pending_preemption
+from engine.flavors.assignment import Assignment, Mode, PodSetAssignment
 from engine.model import ClusterModel
 from engine.nomination import Choices, Nominated, Nomination, fits_after
+from engine.objects.workloads import AdmittedWorkload, IdleWorkload
+from engine.preemption.gating import has_closed_gate
+from engine.preemption.search import Target
 from engine.queueing import Entry, Refusal, enter, enter_as_head
-from engine.search import Target
-from engine.workloads import AdmittedWorkload, IdleWorkload
+from engine.reporting.caveats import Caveats, caveats_of
+from engine.reporting.explanation import Recorder
+from engine.reporting.messages import NO_LONGER_FITS, PREEMPTION_GATED, with_pending_preemption
 
 MAX_TIES_FOLLOWED: Final = 1024
 """How many ties are met, over all ways through them, before the answer says that it may not list every outcome."""

@@ -9,10 +9,12 @@ from typing import Any
 
 from config.api.meta import conditions, format_time, parse_time
 from config.api.selectors import matches_selector
-from engine.cluster_queue import ClusterQueue
 from engine.decision import Outcome
-from engine.demand import PodSetDemand, pod_set_demands
-from engine.messages import (
+from engine.model import ClusterModel
+from engine.objects.specs import ClusterQueueSpec
+from engine.objects.workloads import PendingWorkload
+from engine.quota.cluster_queue import ClusterQueue
+from engine.reporting.messages import (
     FAILED_ADMISSION_CHECKS,
     NAMESPACE_MISMATCH,
     cluster_queue_inactive,
@@ -21,10 +23,8 @@ from engine.messages import (
     local_queue_missing,
     namespace_missing,
 )
-from engine.model import ClusterModel
-from engine.requests import workload_request
-from engine.specs import ClusterQueueSpec
-from engine.workloads import PendingWorkload
+from engine.requests.demand import PodSetDemand, pod_set_demands
+from engine.requests.requests import workload_request
 
 
 @dataclass(frozen=True, slots=True)

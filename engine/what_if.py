@@ -10,10 +10,10 @@ from typing import Any, Self
 
 from config.api.meta import ObjectKey
 from engine.decision import Prediction
-from engine.gating import with_open_gates
 from engine.model import ClusterModel
+from engine.objects.workloads import PendingWorkload
 from engine.predict import predict
-from engine.workloads import PendingWorkload
+from engine.preemption.gating import with_open_gates
 
 
 class WhatIf:

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from engine.cluster_queue import ClusterQueue
 from engine.model import ClusterModel
-from engine.quota_tree import QuotaNode
+from engine.quota.cluster_queue import ClusterQueue
+from engine.quota.quota_tree import QuotaNode
 
 
 def fingerprint(model: ClusterModel, *, with_generations: bool = True) -> dict[str, Any]:

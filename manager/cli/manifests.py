@@ -13,9 +13,9 @@ from typing import Any, Final
 import orjson
 import yaml
 
-from engine.convert import to_v1beta2
 from engine.errors import InvalidObjectError
-from engine.validate_objects import check_object
+from engine.objects.convert import to_v1beta2
+from engine.objects.validate_objects import check_object
 
 STDIN: Final = "-"
 _CONFIGURATION_GROUP: Final = "config.kueue.x-k8s.io/"

@@ -10,17 +10,17 @@ from typing import Any, Final
 import orjson
 
 from config.api.meta import ObjectKey, parse_time
-from engine.assignment import Assignment, FlavorChoice, Mode, PodSetAssignment
 from engine.configuration import FairSharing, KueueConfiguration, RequeuingTimestamp, read_requeuing_timestamp
 from engine.decision import Outcome, Prediction
 from engine.errors import FieldError
 from engine.features import FeatureGates
+from engine.flavors.assignment import Assignment, FlavorChoice, Mode, PodSetAssignment
 from engine.model import ClusterModel
 from engine.nomination import Nomination
+from engine.objects.validate_objects import find_errors
+from engine.objects.workloads import PendingWorkload
 from engine.predict import judge, predict
 from engine.queueing import Refusal, enter_unchecked
-from engine.validate_objects import find_errors
-from engine.workloads import PendingWorkload
 
 _KNOWN_TO_THE_SCHEDULER: Final = "spec.preemption.reclaimWithinCohort"
 """The API refuses LowerOrNewerEqualPriority here, Kueue's scheduler understands it, and scenarios may use it."""

@@ -9,8 +9,8 @@ from engine.configuration import FairSharing, KueueConfiguration
 from engine.decision import Prediction
 from engine.features import parse_feature_gates
 from engine.model import ClusterModel
+from engine.objects.unsupported import COLD_START
 from engine.predict import predict
-from engine.unsupported import COLD_START
 from manager.cli.manifests import Manifest, ManifestError, load_manifests
 
 DEFAULT_STRATEGIES = "default"

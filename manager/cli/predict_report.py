@@ -5,7 +5,7 @@ from typing import Any
 
 from config.api.quantity import format_amount, format_request
 from engine.decision import PodSetPrediction, Prediction
-from engine.explanation import Explanation, QueueTally, QuotaLevel, ResourceTrial, UnsuitableFlavor
+from engine.reporting.explanation import Explanation, QueueTally, QuotaLevel, ResourceTrial, UnsuitableFlavor
 
 _HEADER = ("WORKLOAD", "CLUSTERQUEUE", "OUTCOME", "FLAVORS", "BORROWS", "VICTIMS")
 

@@ -43,7 +43,7 @@ def simulate(
     output: Annotated[Output, typer.Option("--output", "-o", help="How to print.")] = Output.TABLE,
 ) -> None:
     """Simulate several scheduling cycles: who is admitted, who is preempted, whose gate signals, and who waits."""
-    from engine.simulation import Victims
+    from engine.cycles.simulation import Victims
     from manager.cli.simulate_manifests import simulate_manifests
     from manager.cli.simulate_report import as_data, as_table
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from engine.simulation import Plan, Simulation, Victims, simulate
-from engine.unsupported import COLD_START
+from engine.cycles.simulation import Plan, Simulation, Victims, simulate
+from engine.objects.unsupported import COLD_START
 from manager.cli.manifests import load_manifests
 from manager.cli.predict_manifests import read_configuration, read_time
 

@@ -5,10 +5,10 @@ from typing import Any
 
 from config.api.meta import Condition, ObjectKey, format_time
 from config.api.quantity import format_request
-from engine.cycle_writes import EntryResult
+from engine.cycles.cycle_writes import EntryResult
+from engine.cycles.simulation import Ending, QueueContents, Simulation, Step
 from engine.decision import Outcome
-from engine.simulation import Ending, QueueContents, Simulation, Step
-from engine.status_writes import StatusWrite
+from engine.reporting.status_writes import StatusWrite
 
 _HEADER = ("CYCLE", "WORKLOAD", "CLUSTERQUEUE", "OUTCOME", "FLAVORS", "VICTIMS", "THEN")
 _ENDINGS = {

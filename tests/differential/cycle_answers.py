@@ -9,11 +9,11 @@ from typing import Any
 
 from config.api.meta import ObjectKey, parse_time
 from engine.configuration import FairSharing, KueueConfiguration, RequeuingTimestamp
+from engine.cycles.scheduler import Scheduler
+from engine.cycles.simulation import Plan, QueueContents, Simulation, Simulator, Step, Victims
 from engine.features import FeatureGates
 from engine.nomination import Choices
-from engine.scheduler import Scheduler
-from engine.simulation import Plan, QueueContents, Simulation, Simulator, Step, Victims
-from engine.status_writes import StatusWrite
+from engine.reporting.status_writes import StatusWrite
 from tests.differential.catalogue import Json
 from tests.differential.comparison import outcomes
 

@@ -20,15 +20,15 @@ from config.api.quantity import (
     request_amount,
     sub,
 )
-from engine.equivalence import equivalence_key
 from engine.features import FeatureGates
-from engine.limit_ranges import LimitRangeSummary
-from engine.node_affinity import AffinityError
-from engine.pod_resources import runtime_class_overheads
-from engine.requests import RequestContext, workload_request
-from engine.resource_order import hash_order
-from engine.suitability import FlavorPlacement, PodPlacement
-from engine.transformations import ResourceRules
+from engine.flavors.node_affinity import AffinityError
+from engine.flavors.suitability import FlavorPlacement, PodPlacement
+from engine.requests.equivalence import equivalence_key
+from engine.requests.limit_ranges import LimitRangeSummary
+from engine.requests.pod_resources import runtime_class_overheads
+from engine.requests.requests import RequestContext, workload_request
+from engine.requests.resource_order import hash_order
+from engine.requests.transformations import ResourceRules
 
 Ask = Mapping[str, Any]
 RECORDED: Final = [

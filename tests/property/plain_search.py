@@ -7,12 +7,12 @@ order, no prefixes, no bounds, no streams that end early, no remembered shares o
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from engine.cluster_queue import ClusterQueue
-from engine.flavor_resource import FlavorResource
-from engine.quota_tree import CohortNode, QuotaNode, UsageChanges
-from engine.search import Preemptor
-from engine.shares import Share, share_of
-from engine.workloads import AdmittedWorkload
+from engine.objects.workloads import AdmittedWorkload
+from engine.preemption.search import Preemptor
+from engine.quota.cluster_queue import ClusterQueue
+from engine.quota.flavor_resource import FlavorResource
+from engine.quota.quota_tree import CohortNode, QuotaNode, UsageChanges
+from engine.quota.shares import Share, share_of
 
 Frs = frozenset[FlavorResource]
 Usage = dict[FlavorResource, int]

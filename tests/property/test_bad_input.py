@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.activity import KnownChecks, why_inactive
-from engine.boost import preemption_cost, priority_boost
-from engine.equivalence import equivalence_key
 from engine.errors import InvalidObjectError
 from engine.features import FeatureGates
-from engine.node_affinity import AffinityError
-from engine.requests import RequestContext, workload_request
-from engine.suitability import FlavorPlacement, PodPlacement
-from engine.unsupported import Surroundings, cluster_queue_findings, in_flight_finding, workload_findings
-from engine.validate_objects import find_errors, load_object
-from engine.webhook_rules import find_refusals
+from engine.flavors.node_affinity import AffinityError
+from engine.flavors.suitability import FlavorPlacement, PodPlacement
+from engine.objects.activity import KnownChecks, why_inactive
+from engine.objects.boost import preemption_cost, priority_boost
+from engine.objects.unsupported import Surroundings, cluster_queue_findings, in_flight_finding, workload_findings
+from engine.objects.validate_objects import find_errors, load_object
+from engine.objects.webhook_rules import find_refusals
+from engine.requests.equivalence import equivalence_key
+from engine.requests.requests import RequestContext, workload_request
 
 Raw = dict[str, Any]
 GATES = FeatureGates(priority_boost=True, preemption_cost=True, concurrent_admission=True)

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from config.api.meta import ObjectKey, parse_time
 from engine.configuration import FairSharing, KueueConfiguration
+from engine.cycles.scheduler import CycleResult, Scheduler
+from engine.cycles.simulation import Ending, Plan, QueueContents, Simulation, Simulator, Victims, simulate
 from engine.features import FeatureGates
 from engine.model import ClusterModel
 from engine.nomination import Choices
-from engine.scheduler import CycleResult, Scheduler
-from engine.simulation import Ending, Plan, QueueContents, Simulation, Simulator, Victims, simulate
-from engine.status_writes import with_status
-from engine.workloads import AdmittedWorkload, IdleWorkload
+from engine.objects.workloads import AdmittedWorkload, IdleWorkload
+from engine.reporting.status_writes import with_status
 from tests.builders import Builder, WorkloadBuilder, at, cluster, workload
 from tests.engine_state import fingerprint
 from tests.property.engine_clusters import QUEUES, Scenario, amounts, cohorts, holders, minutes, priorities, queues

@@ -6,15 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from config.api.meta import ObjectKey, parse_time
-from engine.candidates import EligibilityRule
-from engine.cluster_queue import ClusterQueue
 from engine.decision import Outcome, Prediction, Victim
-from engine.messages import PreemptionReason
 from engine.model import ClusterModel
+from engine.objects.specs import PreemptionPolicy
+from engine.objects.workloads import AdmittedWorkload, PendingWorkload
 from engine.predict import predict
-from engine.quota_tree import UsageChanges
-from engine.specs import PreemptionPolicy
-from engine.workloads import AdmittedWorkload, PendingWorkload
+from engine.preemption.candidates import EligibilityRule
+from engine.quota.cluster_queue import ClusterQueue
+from engine.quota.quota_tree import UsageChanges
+from engine.reporting.messages import PreemptionReason
 from tests.builders import NAMESPACE, at
 from tests.engine_state import fingerprint
 from tests.property.engine_clusters import PENDING, Scenario, scenarios

@@ -6,15 +6,15 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from config.api.meta import ObjectKey, parse_time
-from engine.classical import classical_targets
 from engine.configuration import FairSharing, KueueConfiguration
-from engine.fair_sharing import fair_targets
 from engine.features import FeatureGates
-from engine.flavor_resource import FlavorResource
 from engine.model import ClusterModel
-from engine.search import Preemptor, Target
-from engine.usage import Usage
-from engine.workloads import PendingWorkload
+from engine.objects.usage import Usage
+from engine.objects.workloads import PendingWorkload
+from engine.preemption.classical import classical_targets
+from engine.preemption.fair_sharing import fair_targets
+from engine.preemption.search import Preemptor, Target
+from engine.quota.flavor_resource import FlavorResource
 from tests.builders import NAMESPACE, Json, at
 from tests.property import plain_search
 from tests.property.engine_clusters import FLAVORS, PENDING, Scenario, scenarios

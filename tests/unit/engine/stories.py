@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from config.api.meta import Condition, ObjectKey, conditions, parse_time
 from engine.configuration import FairSharing, KueueConfiguration
+from engine.cycles.scheduler import CycleResult
+from engine.cycles.simulation import Plan, Simulation, Victims, simulate
 from engine.features import FeatureGates
-from engine.scheduler import CycleResult
-from engine.simulation import Plan, Simulation, Victims, simulate
 from tests.builders import NAMESPACE, Builder, Json, WorkloadBuilder, at, cluster, workload
 
 Cycle = Mapping[str, str]

@@ -7,7 +7,7 @@ from engine.configuration import FairSharing, KueueConfiguration
 from engine.decision import Outcome
 from engine.model import ClusterModel
 from engine.predict import NOT_EXHAUSTIVE, predict
-from engine.shares import rounded_share, share_of
+from engine.quota.shares import rounded_share, share_of
 from tests.builders import (
     NAMESPACE,
     Builder,

@@ -3,11 +3,11 @@
 import pytest
 
 from config.api.meta import ObjectKey, parse_time
-from engine.assignment import LAST_FLAVOR_TRIED
+from engine.flavors.assignment import LAST_FLAVOR_TRIED
 from engine.model import ClusterModel
 from engine.nomination import Nomination
+from engine.objects.workloads import PendingWorkload
 from engine.queueing import Entry, enter
-from engine.workloads import PendingWorkload
 from tests.builders import NAMESPACE, ClusterQueueBuilder, WorkloadBuilder, at, cluster, cluster_queue, workload
 from tests.unit.engine.acceptance import ADMIT, PENDING, PREEMPT, Case, pending
 

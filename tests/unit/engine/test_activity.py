@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.activity import KnownChecks, find_cohort_cycles, why_inactive
+from engine.objects.activity import KnownChecks, find_cohort_cycles, why_inactive
 
 Raw = dict[str, Any]
 CHECKS = KnownChecks(

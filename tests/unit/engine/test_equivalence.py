@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from engine.equivalence import ALLOWED_FLAVORS_ANNOTATION, equivalence_key
 from engine.features import FeatureGates
-from engine.requests import RequestContext, workload_request
+from engine.requests.equivalence import ALLOWED_FLAVORS_ANNOTATION, equivalence_key
+from engine.requests.requests import RequestContext, workload_request
 
 Raw = dict[str, Any]
 GATES = FeatureGates()

@@ -2,10 +2,10 @@
 
 from config.api.meta import ObjectKey, parse_time
 from engine.configuration import FairSharing, KueueConfiguration
-from engine.explanation import Explanation, Protection, QuotaLevel, ResourceTrial, UnsuitableFlavor
-from engine.flavor_grading import Possibility
+from engine.flavors.flavor_grading import Possibility
 from engine.model import ClusterModel
 from engine.predict import predict
+from engine.reporting.explanation import Explanation, Protection, QuotaLevel, ResourceTrial, UnsuitableFlavor
 from tests.builders import NAMESPACE, Builder, at, cluster, cluster_queue, cohort, flavor, workload
 from tests.unit.engine.acceptance import PENDING, pending, running
 

@@ -3,8 +3,8 @@
 import pytest
 
 from config.api.quantity import UNLIMITED
-from engine import messages
-from engine.messages import PreemptionReason
+from engine.reporting import messages
+from engine.reporting.messages import PreemptionReason
 
 
 def test_1_request_above_capacity() -> None:

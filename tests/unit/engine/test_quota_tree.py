@@ -3,9 +3,9 @@
 import pytest
 
 from config.api.quantity import UNLIMITED
-from engine.flavor_resource import FlavorResource
 from engine.model import ClusterModel
-from engine.quota_tree import QuotaCell, UsageChanges, lowest_fit
+from engine.quota.flavor_resource import FlavorResource
+from engine.quota.quota_tree import QuotaCell, UsageChanges, lowest_fit
 from tests.builders import Builder, cluster, cluster_queue, cohort, workload
 
 

@@ -6,10 +6,10 @@ import pytest
 
 from config.api.quantity import UNLIMITED
 from engine.errors import FieldError, InvalidObjectError
-from engine.limit_ranges import LimitRangeSummary
-from engine.pod_resources import runtime_class_overheads
-from engine.requests import RequestContext, count_after_reclaim, scale_to_count, workload_request
-from engine.transformations import ResourceRules
+from engine.requests.limit_ranges import LimitRangeSummary
+from engine.requests.pod_resources import runtime_class_overheads
+from engine.requests.requests import RequestContext, count_after_reclaim, scale_to_count, workload_request
+from engine.requests.transformations import ResourceRules
 
 Raw = dict[str, Any]
 

@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from engine.resource_order import hash_order, resource_hash
+from engine.requests.resource_order import hash_order, resource_hash
 
 KNOWN_HASHES = {
     "ephemeral-storage": 0x0A740D6438A94C20,

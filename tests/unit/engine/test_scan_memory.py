@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 from engine.features import FeatureGates
-from engine.scan_memory import ScanRecord
+from engine.flavors.scan_memory import ScanRecord
 
 RECORD = ScanRecord(tried=({"cpu": 0},), generation=5, cycle=10, shape="shape")
 

@@ -6,11 +6,11 @@ import pytest
 
 from config.api.meta import ObjectKey, parse_time
 from engine.configuration import KueueConfiguration, RequeuingTimestamp
+from engine.cycles.pending_queue import Place
+from engine.cycles.scheduler import CycleResult, Scheduler
 from engine.errors import InvalidObjectError
 from engine.features import FeatureGates
-from engine.pending_queue import Place
-from engine.scheduler import CycleResult, Scheduler
-from engine.status_writes import GateDialect, released_status, with_status
+from engine.reporting.status_writes import GateDialect, released_status, with_status
 from tests.builders import (
     NAMESPACE,
     Builder,

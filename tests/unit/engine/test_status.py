@@ -3,10 +3,10 @@
 import pytest
 
 from config.api.meta import Condition
-from engine import status
 from engine.features import FeatureGates
-from engine.messages import PreemptionReason
-from engine.status import Event, EventType, PriorityParts, UnadmittedReason
+from engine.reporting import status
+from engine.reporting.messages import PreemptionReason
+from engine.reporting.status import Event, EventType, PriorityParts, UnadmittedReason
 
 GATES = FeatureGates()
 OBSERVED = FeatureGates(unadmitted_workloads_observability=True)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from config.api.meta import Condition
 from engine.errors import FieldError
-from engine.time_based import (
+from engine.objects.time_based import (
     equal_priority_order,
     expires_at,
     is_expired,

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from engine.features import FeatureGates
-from engine.limit_ranges import ContestedDefault, LimitRangeSummary
-from engine.unsupported import (
+from engine.objects.unsupported import (
     COLD_START,
     Effect,
     Feature,
@@ -18,6 +17,7 @@ from engine.unsupported import (
     limit_range_findings,
     workload_findings,
 )
+from engine.requests.limit_ranges import ContestedDefault, LimitRangeSummary
 
 Raw = dict[str, Any]
 KNOWN = Surroundings(configuration={})

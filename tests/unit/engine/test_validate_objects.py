@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from engine.errors import InvalidObjectError
-from engine.validate_objects import find_errors, load_object
+from engine.objects.validate_objects import find_errors, load_object
 
 Raw = dict[str, Any]
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from engine.features import FeatureGates
-from engine.webhook_rules import find_refusals
+from engine.objects.webhook_rules import find_refusals
 
 Raw = dict[str, Any]
 BOOST = "kueue.x-k8s.io/priority-boost"

@@ -1,0 +1,1 @@
+"""Scheduling cycles: queues, order, processing, and several cycles in a row."""

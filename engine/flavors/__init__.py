@@ -1,0 +1,1 @@
+"""Which flavor each resource gets: suitability, grading, assignment, and the memory of a scan."""

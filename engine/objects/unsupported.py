@@ -1,0 +1,286 @@
+"""What the engine does not model, found in the objects themselves.
+
+Every finding says which feature, where it was seen and how far its effect reaches, so that an answer is refused or
+labelled for exactly the workloads concerned. Invariant: nothing here guesses; what cannot be known counts as present.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+from config.api.meta import conditions, is_true, object_key
+from config.names import KUEUE_GROUP, MULTIKUEUE_NAME
+from engine.features import FeatureGates
+from engine.objects.activity import flavor_names
+from engine.requests.limit_ranges import CONTAINER, ContestedDefault, LimitRangeSummary
+
+Raw = Mapping[str, Any]
+
+SUPPORTED_KUEUE_MINOR: Final = "v0.19."
+_PARENT_LABEL: Final = f"{KUEUE_GROUP}/concurrent-admission-parent"
+_ELASTIC_ANNOTATION: Final = f"{KUEUE_GROUP}/elastic-job"
+_SLICE_ANNOTATION: Final = f"{KUEUE_GROUP}/workload-slice-replacement-for"
+_TOPOLOGY_REQUEST_FIELDS: Final = (
+    "required",
+    "preferred",
+    "unconstrained",
+    "podSetSliceRequiredTopology",
+    "podSetSliceSize",
+    "podsetSliceRequiredTopologyConstraints",
+)
+
+
+class Feature(StrEnum):
+    """Features and circumstances that limit a prediction."""
+
+    TOPOLOGY_AWARE_SCHEDULING = "topology-aware-scheduling"
+    ADMISSION_FAIR_SHARING = "admission-fair-sharing"
+    DYNAMIC_RESOURCE_ALLOCATION = "dynamic-resource-allocation"
+    ADMISSION_CHECKS = "admission-checks"
+    MULTIKUEUE_DISPATCH = "multikueue-dispatch"
+    CONCURRENT_ADMISSION = "concurrent-admission"
+    ELASTIC_WORKLOADS = "elastic-workloads"
+    BLOCK_ADMISSION = "wait-for-pods-ready-block-admission"
+    PREEMPTION_GATES = "preemption-gates"
+    LIMIT_RANGE_DEFAULTS = "limit-range-defaults"
+    ASSUMED_DEFAULTS = "assumed-defaults"
+    IN_FLIGHT = "in-flight"
+    COLD_START = "cold-start"
+
+
+class Effect(StrEnum):
+    """What a finding does to an answer."""
+
+    UNSUPPORTED = "unsupported"
+    PARTIAL = "partial"
+    AMBIGUOUS = "ambiguous"
+    LABEL = "label"
+
+
+class Scope(StrEnum):
+    """How far a finding reaches."""
+
+    WORKLOAD = "workload"
+    CLUSTER_QUEUE = "cluster-queue"
+    NAMESPACE = "namespace"
+    CLUSTER = "cluster"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One reason not to trust a prediction blindly."""
+
+    feature: Feature
+    effect: Effect
+    scope: Scope
+    detail: str
+    object: str
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What is known of the cluster around a workload or a ClusterQueue.
+
+    `configuration` is None when the worker's Kueue Configuration could not be read, and
+    `device_class_resources` (the extended resources that DeviceClasses serve) is None when unknown.
+    """
+
+    gates: FeatureGates = field(default_factory=FeatureGates)
+    configuration: Raw | None = None
+    flavors: Mapping[str, Raw] = field(default_factory=dict)
+    check_controllers: Mapping[str, str] = field(default_factory=dict)
+    device_class_resources: AbstractSet[str] | None = None
+
+
+COLD_START: Final = Finding(
+    Feature.COLD_START,
+    Effect.LABEL,
+    Scope.CLUSTER,
+    "parked workloads and flavor scan progress live in Kueue's memory; predicted as after its restart",
+    "",
+)
+
+
+def workload_findings(workload: Raw, around: Surroundings) -> list[Finding]:
+    """Return what in a workload itself the engine does not model."""
+    where = f"Workload {object_key(workload)}"
+    found = (
+        *_topology_of_workload(workload, around),
+        *_claims(workload, around),
+        *_concurrent_variant(workload),
+        *_elastic(workload, around.gates),
+        *_gates_of_unknown_worker(workload, around),
+    )
+    return [Finding(feature, Effect.UNSUPPORTED, Scope.WORKLOAD, detail, where) for feature, detail in found]
+
+
+def in_flight_finding(workload: Raw) -> Finding | None:
+    """Return the label of a workload that is evicted but still holds its quota."""
+    conds = conditions(workload)
+    if not (is_true(conds, "Evicted") and is_true(conds, "QuotaReserved")):
+        return None
+    detail = "evicted, and holds its quota until its job has stopped"
+    return Finding(Feature.IN_FLIGHT, Effect.LABEL, Scope.WORKLOAD, detail, f"Workload {object_key(workload)}")
+
+
+def cluster_queue_findings(cluster_queue: Raw, around: Surroundings) -> list[Finding]:
+    """Return what in a ClusterQueue (v1beta2) the engine does not model, or only in part."""
+    where = f"ClusterQueue {object_key(cluster_queue)}"
+    spec = cluster_queue.get("spec") or {}
+    found = (*_unsupported_in_queue(spec, around), *_admission_checks(spec, around))
+    return [Finding(feature, effect, Scope.CLUSTER_QUEUE, detail, where) for feature, effect, detail in found]
+
+
+def cluster_findings(around: Surroundings, kueue_version: str | None, *, some_pods_not_ready: bool) -> list[Finding]:
+    """Return what holds for every prediction about a cluster."""
+    found: list[Finding] = []
+    configuration = around.configuration
+    if configuration is None or kueue_version is None or not kueue_version.startswith(SUPPORTED_KUEUE_MINOR):
+        known = "unknown" if kueue_version is None else kueue_version
+        config = "unreadable" if configuration is None else "known"
+        detail = f"Kueue {known}, Configuration {config}: predicted as {SUPPORTED_KUEUE_MINOR}x with its defaults"
+        found.append(Finding(Feature.ASSUMED_DEFAULTS, Effect.LABEL, Scope.CLUSTER, detail, ""))
+    wait = (configuration or {}).get("waitForPodsReady") or {}
+    if wait.get("blockAdmission") and some_pods_not_ready:
+        detail = "waitForPodsReady.blockAdmission delays every admission until all admitted workloads are ready"
+        found.append(Finding(Feature.BLOCK_ADMISSION, Effect.UNSUPPORTED, Scope.CLUSTER, detail, "Configuration"))
+    return found
+
+
+def limit_range_findings(namespace: str, summary: LimitRangeSummary, workload: Raw | None = None) -> list[Finding]:
+    """Return the defaults on which LimitRanges of a namespace disagree: Kueue takes either.
+
+    With a workload, only those that it leaves to the LimitRanges.
+    """
+    where = f"Namespace {namespace}"
+    detail = "LimitRanges disagree on {}, and Kueue reads them in no defined order"
+    return [
+        Finding(Feature.LIMIT_RANGE_DEFAULTS, Effect.AMBIGUOUS, Scope.NAMESPACE, detail.format(default), where)
+        for default in summary.contested
+        if workload is None or _leaves_open(workload, default)
+    ]
+
+
+def _leaves_open(workload: Raw, default: ContestedDefault) -> bool:
+    key = "limits" if default.key == "default" else "requests"
+    return any(
+        default.resource not in (block.get(key) or {})
+        for _, spec in _pod_specs(workload)
+        for block in _resource_blocks(spec, default.limit_type)
+    )
+
+
+def _resource_blocks(spec: Raw, limit_type: str) -> Iterator[Raw]:
+    if limit_type == CONTAINER:
+        for container in (*(spec.get("initContainers") or ()), *(spec.get("containers") or ())):
+            yield container.get("resources") or {}
+    elif spec.get("resources") is not None:
+        yield spec["resources"]
+
+
+def _pod_sets(workload: Raw) -> Sequence[Raw]:
+    return (workload.get("spec") or {}).get("podSets") or ()
+
+
+def _pod_specs(workload: Raw) -> Iterator[tuple[str, Raw]]:
+    for index, pod_set in enumerate(_pod_sets(workload)):
+        yield f"spec.podSets[{index}]", (pod_set.get("template") or {}).get("spec") or {}
+
+
+def _topology_of_workload(workload: Raw, around: Surroundings) -> Iterator[tuple[Feature, str]]:
+    if not around.gates.topology_aware_scheduling:
+        return
+    for index, pod_set in enumerate(_pod_sets(workload)):
+        request = pod_set.get("topologyRequest") or {}
+        for name in _TOPOLOGY_REQUEST_FIELDS:
+            if request.get(name) not in (None, []):
+                yield Feature.TOPOLOGY_AWARE_SCHEDULING, f"spec.podSets[{index}].topologyRequest.{name} is set"
+    status = workload.get("status") or {}
+    assignments = (status.get("admission") or {}).get("podSetAssignments") or ()
+    for index, assignment in enumerate(assignments):
+        for name in ("topologyAssignment", "delayedTopologyRequest"):
+            if assignment.get(name):
+                detail = f"status.admission.podSetAssignments[{index}].{name} is set"
+                yield Feature.TOPOLOGY_AWARE_SCHEDULING, detail
+    if status.get("unhealthyNodes"):
+        yield Feature.TOPOLOGY_AWARE_SCHEDULING, "status.unhealthyNodes is set"
+
+
+def _claims(workload: Raw, around: Surroundings) -> Iterator[tuple[Feature, str]]:
+    """Yield claims of a workload without quota; once it has some, its status says exactly what it uses."""
+    if not around.gates.kueue_dra_integration or is_true(conditions(workload), "QuotaReserved"):
+        return
+    feature = Feature.DYNAMIC_RESOURCE_ALLOCATION
+    mappings = ((around.configuration or {}).get("resources") or {}).get("deviceClassMappings")
+    for path, spec in _pod_specs(workload):
+        if spec.get("resourceClaims"):
+            yield feature, f"{path}.template.spec.resourceClaims is set"
+        if not mappings or not around.gates.kueue_dra_integration_extended_resource:
+            continue
+        for resource in sorted(_extended_resources(spec)):
+            if around.device_class_resources is None:
+                yield feature, f"{path} requests {resource}, and it is unknown whether a DeviceClass serves it"
+            elif resource in around.device_class_resources:
+                yield feature, f"{path} requests {resource}, which a DeviceClass serves"
+
+
+def _extended_resources(spec: Raw) -> set[str]:
+    names: set[str] = set()
+    for resources in _resource_blocks(spec, CONTAINER):
+        names |= {*(resources.get("requests") or {}), *(resources.get("limits") or {})}
+    return {name for name in names if "/" in name and not name.startswith("kubernetes.io/")}
+
+
+def _concurrent_variant(workload: Raw) -> Iterator[tuple[Feature, str]]:
+    """Yield the marks of a variant; the list of allowed flavors alone is modelled."""
+    metadata = workload.get("metadata") or {}
+    if _PARENT_LABEL in (metadata.get("labels") or {}):
+        yield Feature.CONCURRENT_ADMISSION, f"label {_PARENT_LABEL} is set"
+    for owner in metadata.get("ownerReferences") or ():
+        if owner.get("kind") == "Workload":
+            yield Feature.CONCURRENT_ADMISSION, f"is owned by Workload {owner.get('name')}"
+
+
+def _elastic(workload: Raw, gates: FeatureGates) -> Iterator[tuple[Feature, str]]:
+    if not gates.elastic_jobs_via_workload_slices:
+        return
+    annotations = (workload.get("metadata") or {}).get("annotations") or {}
+    if annotations.get(_ELASTIC_ANNOTATION) == "true":
+        yield Feature.ELASTIC_WORKLOADS, f"annotation {_ELASTIC_ANNOTATION} is true"
+    if annotations.get(_SLICE_ANNOTATION):
+        yield Feature.ELASTIC_WORKLOADS, f"annotation {_SLICE_ANNOTATION} is set"
+
+
+def _gates_of_unknown_worker(workload: Raw, around: Surroundings) -> Iterator[tuple[Feature, str]]:
+    if around.configuration is None and (workload.get("spec") or {}).get("preemptionGates"):
+        yield Feature.PREEMPTION_GATES, "spec.preemptionGates is set, and it is unknown whether the worker honours it"
+
+
+def _unsupported_in_queue(spec: Raw, around: Surroundings) -> Iterator[tuple[Feature, Effect, str]]:
+    gates, names = around.gates, flavor_names(spec)
+    with_topology = [name for name in names if ((around.flavors.get(name) or {}).get("spec") or {}).get("topologyName")]
+    if gates.topology_aware_scheduling and names and len(with_topology) == len(names):
+        detail = f"all its flavors have a topology: {', '.join(with_topology)}"
+        yield Feature.TOPOLOGY_AWARE_SCHEDULING, Effect.UNSUPPORTED, detail
+    mode = (spec.get("admissionScope") or {}).get("admissionMode")
+    is_configured = (around.configuration or {}).get("admissionFairSharing") is not None
+    if gates.admission_fair_sharing and mode == "UsageBasedAdmissionFairSharing" and is_configured:
+        detail = "spec.admissionScope orders its workloads by the past usage of their LocalQueues"
+        yield Feature.ADMISSION_FAIR_SHARING, Effect.UNSUPPORTED, detail
+    if gates.concurrent_admission and spec.get("concurrentAdmissionPolicy") is not None:
+        yield Feature.CONCURRENT_ADMISSION, Effect.UNSUPPORTED, "spec.concurrentAdmissionPolicy is set"
+
+
+def _admission_checks(spec: Raw, around: Surroundings) -> Iterator[tuple[Feature, Effect, str]]:
+    rules = (spec.get("admissionChecksStrategy") or {}).get("admissionChecks") or ()
+    for rule in rules:
+        name, flavors = rule.get("name"), rule.get("onFlavors") or ()
+        reach = f" for flavors {', '.join(flavors)}" if flavors else ""
+        if around.check_controllers.get(name) == MULTIKUEUE_NAME:
+            detail = f"check {name}{reach}: QuotaReserved predicted, dispatch to workers is not"
+            yield Feature.MULTIKUEUE_DISPATCH, Effect.PARTIAL, detail
+        else:
+            detail = f"check {name}{reach}: QuotaReserved predicted, Admitted unknown"
+            yield Feature.ADMISSION_CHECKS, Effect.PARTIAL, detail

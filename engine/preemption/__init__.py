@@ -1,0 +1,1 @@
+"""Whom to preempt: candidates in order, and the two target searches."""

@@ -1,0 +1,1 @@
+"""What a pending workload asks for: pods, LimitRanges, transformations, order and equivalence of requests."""
