@@ -48,7 +48,7 @@ def outcomes(result: Simulation) -> list[dict[str, str]]:
     [(4 * HOUR + 1 / 60, "Preempt"), (4 * HOUR - 1, "PreemptNoCandidates")],
     ids=["expired", "a minute early"],
 )
-def test_t1_a_holder_that_expired_makes_way(start: float, want: str) -> None:
+def test_133_t1_a_holder_that_expired_makes_way(start: float, want: str) -> None:
     objects = [rotating("4h"), running("a", "A", 4), waiting("b", "A", 4, created=30)]
     result = run(objects, start=start, cycles=1)
     assert outcomes(result) == [{"b": want}]
@@ -57,7 +57,7 @@ def test_t1_a_holder_that_expired_makes_way(start: float, want: str) -> None:
 
 
 @pytest.mark.parametrize("strategy", ["BestEffortFIFO", "StrictFIFO"])
-def test_t2_equal_workloads_take_turns(strategy: str) -> None:
+def test_134_t2_equal_workloads_take_turns(strategy: str) -> None:
     objects = [rotating("1h", strategy), *(waiting(name, "A", 4, created=age) for age, name in enumerate("abc"))]
     result = run(objects, start=10, until=10 + 4 * HOUR + 10, cycles=1000)
     admitted = [

@@ -136,7 +136,7 @@ def requesting(resource: str) -> Raw:
         ),
     ],
 )
-def test_workload_that_is_not_modelled(raw: Raw, around: Surroundings, feature: Feature, detail: str) -> None:
+def test_148_workload_that_is_not_modelled(raw: Raw, around: Surroundings, feature: Feature, detail: str) -> None:
     (finding,) = workload_findings(raw, around)
     assert (finding.feature, finding.detail) == (feature, detail)
     assert (finding.effect, finding.scope, finding.object) == (Effect.UNSUPPORTED, Scope.WORKLOAD, "Workload ns/w")
@@ -235,7 +235,7 @@ FAIR: Raw = {"admissionScope": {"admissionMode": "UsageBasedAdmissionFairSharing
         ),
     ],
 )
-def test_cluster_queue_that_is_not_fully_modelled(
+def test_148_cluster_queue_that_is_not_fully_modelled(
     raw: Raw, around: Surroundings, feature: Feature, effect: Effect, detail: str
 ) -> None:
     (finding,) = cluster_queue_findings(raw, around)
