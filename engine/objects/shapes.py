@@ -138,6 +138,17 @@ def shape_errors(raw: Mapping[str, Any]) -> Iterator[FieldError]:
         yield from _mismatches(raw, _OBJECT_SHAPES[known], "")
 
 
+def shape_checker(shape: Shape) -> Callable[[object], Iterator[FieldError]]:
+    """Compile a shape that another module keeps into a function that yields where a value differs from it."""
+    fits = _predicate(shape)
+
+    def mismatches(value: object) -> Iterator[FieldError]:
+        if not fits(value):
+            yield from _mismatches(value, shape, "")
+
+    return mismatches
+
+
 def _predicate(shape: Shape) -> Callable[[Any], bool]:
     """Compile a shape into a function that tells whether a value has it."""
     match shape:

@@ -2,7 +2,7 @@
 
 import typer
 
-from manager.cli import config, predict, simulate
+from manager.cli import config, predict, predict_pods, simulate
 from manager.cli.local import local
 
 app = typer.Typer(
@@ -15,6 +15,7 @@ app = typer.Typer(
 )
 app.command()(predict.predict)
 app.command()(simulate.simulate)
+app.command()(predict_pods.predict_pods)
 app.command()(local)
 app.add_typer(config.app)
 

@@ -54,7 +54,12 @@ _KubernetesLoader.yaml_implicit_resolvers = {
 
 def load_manifests(names: Sequence[str]) -> list[Manifest]:
     """Read and check every object in the named files, directories and standard input."""
-    return [_checked(manifest) for name in names for manifest in _load(name)]
+    return list(map(_checked, read_manifests(names)))
+
+
+def read_manifests(names: Sequence[str]) -> list[Manifest]:
+    """Read every object in the named files, directories and standard input, whatever it is."""
+    return [manifest for name in names for manifest in _load(name)]
 
 
 def _checked(manifest: Manifest) -> Manifest:

@@ -1,0 +1,143 @@
+"""PodDisruptionBudgets: which units cannot be evicted without overdrawing one.
+
+Budgets never forbid an eviction; they only decide who is put back first and which node is chosen. They are charged in
+the order of importance. Where that order is undefined and it matters who overdraws, every possibility is followed.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice, permutations
+from typing import NamedTuple
+
+from config.api.meta import ObjectKey
+from config.api.selectors import matches_selector
+from engine.pods.answer import UnitKind
+from engine.pods.units import Unit
+from engine.pods.values import BoundPod, Budget, Mode
+
+Violations = Mapping[tuple[UnitKind, ObjectKey], int]
+"""How many pods of each violating unit overdraw; other units are not in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChargeRules:
+    """How a release charges budgets."""
+
+    charges_all_budgets: bool
+    """A pod that overdraws one budget is charged to its others too."""
+    stops_at_first_pod: bool
+    """The rest of a unit is not charged once one of its pods overdraws."""
+
+    @classmethod
+    def of(cls, mode: Mode, preemptor: UnitKind) -> "ChargeRules":
+        """Return the rules of a mode for this kind of preemptor."""
+        is_release_36 = mode is Mode.V1_36
+        return cls(is_release_36 and preemptor is UnitKind.POD, is_release_36 and preemptor is UnitKind.POD_GROUP)
+
+
+class _Charged(NamedTuple):
+    """What was taken of each budget so far, and who overdrew."""
+
+    spent: dict[ObjectKey, int]
+    violations: dict[tuple[UnitKind, ObjectKey], int]
+
+
+class Ledger:
+    """Finds the budgets of pods and charges them."""
+
+    def __init__(self, budgets: Iterable[Budget], rules: ChargeRules) -> None:
+        """Take the budgets as they stand; one without a selector covers nothing."""
+        self._by_label: dict[str, dict[tuple[str, str], list[Budget]]] = {}
+        self._by_namespace: dict[str, list[Budget]] = {}
+        for budget in budgets:
+            namespace, wanted = budget.key.namespace, budget.selector.get("matchLabels") or {}
+            if wanted:
+                label = next(iter(wanted.items()))
+                self._by_label.setdefault(namespace, {}).setdefault(label, []).append(budget)
+            elif budget.selector.get("matchExpressions"):
+                self._by_namespace.setdefault(namespace, []).append(budget)
+        self._rules = rules
+        self._covering: dict[ObjectKey, list[Budget]] = {}
+
+    @property
+    def is_empty(self) -> bool:
+        """Tell whether no pod can be covered."""
+        return not self._by_namespace and not self._by_label
+
+    def possible_violations(self, ties: Sequence[Sequence[Unit]], limit: int) -> tuple[list[Violations], bool]:
+        """Return who may be found to overdraw, and whether these are all possibilities."""
+        if self.is_empty:
+            return [{}], True
+        states: list[_Charged] = [_Charged({}, {})]
+        is_complete = True
+        for tied in ties:
+            covered = [unit for unit in tied if any(self._covers(pod) for pod in unit.pods)]
+            if not covered:
+                continue
+            following = []
+            for spent, violations in states:
+                charged, was_complete = self._charge_in_every_order(covered, spent, limit)
+                is_complete &= was_complete
+                following += [_Charged(after, {**violations, **found}) for after, found in charged]
+            if len(following) > limit:
+                following, is_complete = following[:limit], False
+            states = following
+        return [violations for _, violations in states], is_complete
+
+    def _charge_in_every_order(
+        self, tied: Sequence[Unit], spent: Mapping[ObjectKey, int], limit: int
+    ) -> tuple[list[_Charged], bool]:
+        first = self._charge(tied, spent)
+        if len(tied) == 1 or not first[1] or len(first[1]) == len(tied):
+            return [first], True
+        if limit == 1:
+            return [first], False
+        found = [first]
+        orders = permutations(tied)
+        for order in islice(orders, limit):
+            outcome = self._charge(order, spent)
+            if outcome not in found:
+                found.append(outcome)
+        return found, next(orders, None) is None
+
+    def _charge(self, units: Iterable[Unit], spent: Mapping[ObjectKey, int]) -> _Charged:
+        after, violations = dict(spent), {}
+        for unit in units:
+            overdrawing = 0
+            for pod in unit.pods:
+                overdrawing += self._charge_pod(pod, after)
+                if overdrawing and self._rules.stops_at_first_pod:
+                    break
+            if overdrawing:
+                violations[unit.identity] = overdrawing
+        return _Charged(after, violations)
+
+    def _charge_pod(self, pod: BoundPod, spent: dict[ObjectKey, int]) -> bool:
+        is_overdrawn = False
+        for budget in self._covers(pod):
+            spent[budget.key] = spent.get(budget.key, 0) + 1
+            if spent[budget.key] > budget.allowed:
+                is_overdrawn = True
+                if not self._rules.charges_all_budgets:
+                    break
+        return is_overdrawn
+
+    def _covers(self, pod: BoundPod) -> list[Budget]:
+        covering = self._covering.get(pod.key)
+        if covering is None:
+            covering = self._covering[pod.key] = list(self._find(pod)) if pod.labels else []
+        return covering
+
+    def _find(self, pod: BoundPod) -> Iterator[Budget]:
+        namespace = pod.key.namespace
+        by_label = self._by_label.get(namespace, {})
+        near = [found for item in pod.labels.items() if item in by_label for found in by_label[item]]
+        for budget in (*near, *self._by_namespace.get(namespace, ())):
+            is_match = _asks_for_one_label(budget) or matches_selector(budget.selector, pod.labels)
+            if is_match and pod.key.name not in budget.disrupted:
+                yield budget
+
+
+def _asks_for_one_label(budget: Budget) -> bool:
+    """Tell whether the label by which a budget was found is all that it asks for."""
+    return len(budget.selector.get("matchLabels") or ()) == 1 and not budget.selector.get("matchExpressions")

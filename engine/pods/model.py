@@ -1,0 +1,208 @@
+"""Nodes, pods, PodGroups and PodDisruptionBudgets of one cluster, kept current object by object.
+
+Built once from a list, or kept from watches: `apply` takes any object in any order, `forget` removes one. Memory-lean:
+raw objects are not kept, and what many pods have in common is shared. Invariant: the load of a node is the sum of the
+pods bound to it, whatever the order of events.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import count
+from typing import Any, Final
+
+from config.api.meta import ObjectKey
+from engine.errors import FieldError, InvalidObjectError
+from engine.pods.load import NodeLoad
+from engine.pods.object_shapes import check_structure, name_of
+from engine.pods.priorities import PriorityClass, PriorityClasses
+from engine.pods.read_groups import read_budget, read_group
+from engine.pods.read_nodes import read_node
+from engine.pods.read_pods import is_over, node_name, pod_key, read_bound_pod, read_pending_pod
+from engine.pods.resources import ResourceNames
+from engine.pods.sharing import SharedValues
+from engine.pods.values import BoundPod, Budget, Footprint, Node, PendingPod, PodGroup
+
+KINDS: Final = ("PriorityClass", "Node", "PodGroup", "PodDisruptionBudget", "Pod")
+"""What the model holds, in the order in which one list is best applied: names before what uses them."""
+
+
+class NodeState:
+    """One node, the pods bound to it, and the room they take; `node` is None while only its pods are known."""
+
+    __slots__ = ("load", "node", "pods")
+
+    def __init__(self) -> None:
+        """Start without pods."""
+        self.node: Node | None = None
+        self.pods: dict[ObjectKey, BoundPod] = {}
+        self.load = NodeLoad()
+
+
+class PodModel:
+    """The live picture that forecasts are made from."""
+
+    __slots__ = (
+        "_arrivals",
+        "_footprints",
+        "_labels",
+        "_node_of",
+        "_opinionated",
+        "_sequence",
+        "budgets",
+        "groups",
+        "members",
+        "nodes",
+        "pending",
+        "priority_classes",
+        "resources",
+    )
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self.nodes: dict[str, NodeState] = {}
+        self.pending: dict[ObjectKey, PendingPod] = {}
+        self.groups: dict[ObjectKey, PodGroup] = {}
+        self.budgets: dict[ObjectKey, Budget] = {}
+        self.members: dict[ObjectKey, dict[ObjectKey, BoundPod]] = {}
+        self.priority_classes = PriorityClasses()
+        self.resources = ResourceNames()
+        self._node_of: dict[ObjectKey, str] = {}
+        self._opinionated: dict[ObjectKey, BoundPod] = {}
+        self._footprints: SharedValues[Footprint] = SharedValues(lambda footprint: footprint)
+        self._labels: SharedValues[Mapping[str, str]] = SharedValues(lambda labels: frozenset(labels.items()))
+        self._arrivals: dict[ObjectKey, int] = {}
+        self._sequence = count()
+
+    @classmethod
+    def of(cls, objects: Iterable[Mapping[str, Any]]) -> "PodModel":
+        """Build a model from raw objects in any order; other kinds are passed over."""
+        model = cls()
+        by_kind: dict[str, list[Mapping[str, Any]]] = {kind: [] for kind in KINDS}
+        for raw in objects:
+            kind = raw.get("kind")
+            if isinstance(kind, str) and kind in by_kind:
+                by_kind[kind].append(raw)
+        for kind in KINDS:
+            for raw in by_kind[kind]:
+                model.apply(raw)
+        return model
+
+    def apply(self, raw: Mapping[str, Any]) -> None:
+        """Take over an object's present state; an object that cannot be used raises InvalidObjectError."""
+        kind = raw["kind"]
+        check_structure(kind, raw)
+        try:
+            match kind:
+                case "Node":
+                    self._state(raw["metadata"]["name"]).node = read_node(raw, self.resources)
+                case "Pod":
+                    self._apply_pod(raw)
+                case "PodGroup":
+                    group = read_group(raw, self.priority_classes)
+                    self.groups[group.key] = group
+                case "PodDisruptionBudget":
+                    budget = read_budget(raw)
+                    self.budgets[budget.key] = budget
+                case _:
+                    self.priority_classes.add(PriorityClass.from_raw(raw))
+        except FieldError as error:
+            raise InvalidObjectError(kind, name_of(raw), error) from None
+
+    def forget(self, kind: str, key: ObjectKey) -> None:
+        """Remove an object that was deleted; the namespace of a cluster-scoped one is empty."""
+        match kind:
+            case "Node":
+                self._forget_node(key.name)
+            case "Pod":
+                self._forget_pod(key)
+                self._arrivals.pop(key, None)
+            case "PodGroup":
+                self.groups.pop(key, None)
+            case "PodDisruptionBudget":
+                self.budgets.pop(key, None)
+            case "PriorityClass":
+                self.priority_classes.remove(key.name)
+
+    def dangling(self) -> Iterator[InvalidObjectError]:
+        """Yield an error for every pod that is bound to a node which is not there."""
+        for name, state in self.nodes.items():
+            if state.node is None:
+                for key in state.pods:
+                    yield InvalidObjectError("Pod", str(key), FieldError("spec.nodeName", f'there is no Node "{name}"'))
+
+    def pending_members(self, group: ObjectKey) -> list[PendingPod]:
+        """Return the pods of a group that wait for a node, in the order of their arrival."""
+        return sorted((pod for pod in self.pending.values() if pod.group == group), key=lambda pod: pod.arrival)
+
+    def bound_members(self, group: ObjectKey) -> Mapping[ObjectKey, BoundPod]:
+        """Return the pods of a group that have a node."""
+        return self.members.get(group, {})
+
+    def opinionated_pods(self) -> Iterable[BoundPod]:
+        """Return the bound pods that want others near or far."""
+        return self._opinionated.values()
+
+    def bound_pod(self, key: ObjectKey) -> BoundPod | None:
+        """Return a bound pod."""
+        name = self._node_of.get(key)
+        return None if name is None else self.nodes[name].pods[key]
+
+    def _state(self, name: str) -> NodeState:
+        state = self.nodes.get(name)
+        if state is None:
+            state = self.nodes[name] = NodeState()
+        return state
+
+    def _apply_pod(self, raw: Mapping[str, Any]) -> None:
+        key = pod_key(raw)
+        sequence = self._arrivals.get(key)
+        if sequence is None:
+            sequence = self._arrivals[key] = next(self._sequence)
+        if is_over(raw):
+            self._forget_pod(key)
+        elif node_name(raw):
+            bound = read_bound_pod(raw, self.resources, self.priority_classes)
+            self._forget_pod(key)
+            self._add_bound(bound)
+        else:
+            waiting = read_pending_pod(raw, self.resources, self.priority_classes, sequence)
+            self._forget_pod(key)
+            self.pending[key] = waiting
+
+    def _add_bound(self, read: BoundPod) -> None:
+        pod = replace(read, footprint=self._footprints.take(read.footprint), labels=self._labels.take(read.labels))
+        state = self._state(pod.node)
+        state.pods[pod.key] = pod
+        state.load.add(pod.footprint)
+        self._node_of[pod.key] = pod.node
+        if pod.group is not None:
+            self.members.setdefault(pod.group, {})[pod.key] = pod
+        if pod.keeps_away or pod.attracts:
+            self._opinionated[pod.key] = pod
+
+    def _forget_pod(self, key: ObjectKey) -> None:
+        self.pending.pop(key, None)
+        name = self._node_of.pop(key, None)
+        if name is None:
+            return
+        state = self.nodes[name]
+        pod = state.pods.pop(key)
+        state.load.remove(pod.footprint)
+        self._footprints.drop(pod.footprint)
+        self._labels.drop(pod.labels)
+        self._opinionated.pop(key, None)
+        if pod.group is not None:
+            siblings = self.members[pod.group]
+            del siblings[key]
+            if not siblings:
+                del self.members[pod.group]
+        if state.node is None and not state.pods:
+            del self.nodes[name]
+
+    def _forget_node(self, name: str) -> None:
+        state = self.nodes.get(name)
+        if state is None:
+            return
+        state.node = None
+        if not state.pods:
+            del self.nodes[name]

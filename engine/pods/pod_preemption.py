@@ -1,0 +1,162 @@
+"""One scheduling cycle of a pod on its own: place it, or make room on one node.
+
+Each node is judged alone. In 1.37 and the KEP a unit that has pods elsewhere too is evicted as a whole, but only its
+pods on this node make room for the pod.
+"""
+
+from typing import Final
+
+from engine.pods.answer import Explanation, Forecast, Outcome, Reason, ReasonCode, Result, UnitKind
+from engine.pods.budgets import ChargeRules, Ledger
+from engine.pods.explanation import NodeAnswer, NodeVerdict
+from engine.pods.node_candidates import NodeOption, NodeTrials, best_options
+from engine.pods.outcomes import Possibilities, evicting, nothing
+from engine.pods.placement import place_group
+from engine.pods.placement_rules import PlacementRules
+from engine.pods.snapshot import SMALLEST_SAMPLE, Snapshot, kind_of
+from engine.pods.suitability import is_too_small
+from engine.pods.units import Units
+from engine.pods.values import Mode, PendingPod
+
+_CANDIDATE_PERCENTAGE: Final = 10
+_SAMPLED_NODES: Final = "the scheduler looks only at a sample of the nodes that fit"
+_SAMPLED_CANDIDATES: Final = "the scheduler looks only at a sample of the nodes where it could evict"
+
+
+class PodCycle:
+    """Forecasts one pod."""
+
+    def __init__(self, snapshot: Snapshot, pod: PendingPod, mode: Mode, *, limit: int, explains: bool) -> None:
+        """Follow at most `limit` free choices at a time."""
+        self._snapshot = snapshot
+        self._pod = pod
+        self._kind = kind_of(pod)
+        self._mode = mode
+        self._limit = limit
+        self._explains = explains
+        self._units = Units(snapshot.model, mode, UnitKind.POD)
+        self._possibilities = Possibilities()
+        self._verdicts: list[NodeVerdict] = []
+        self._approximate: list[str] = []
+
+    def run(self) -> Forecast:
+        """Return what happens to the pod."""
+        if not self._place():
+            self._preempt()
+        return Forecast(
+            kind=UnitKind.POD,
+            key=self._pod.key,
+            mode=self._mode,
+            outcomes=self._possibilities.outcomes,
+            is_complete=self._possibilities.is_complete,
+            approximate=tuple(self._approximate),
+            explanation=Explanation(nodes=tuple(self._verdicts)) if self._explains else None,
+        )
+
+    def _place(self) -> bool:
+        rules = PlacementRules(needed=1, stops_early=False)
+        found = place_group(self._snapshot, [self._pod], rules, limit=self._limit)
+        self._possibilities.note(is_complete=found.is_complete)
+        if found.is_sampled:
+            self._approximate.append(_SAMPLED_NODES)
+        for (place,) in found.ways:
+            if place is not None:
+                bound = {self._pod.key: self._snapshot.nodes[place].name}
+                self._possibilities.add(Outcome(Result.SCHEDULED, bound=bound))
+        if self._possibilities.outcomes and self._explains:
+            self._verdicts = [self._verdict(place) for place in range(len(self._snapshot.nodes))]
+        return bool(self._possibilities.outcomes)
+
+    def _preempt(self) -> None:
+        refusal = self._refusal()
+        if refusal is not None:
+            own = self._pod.nominated_node
+            self._possibilities.add(nothing(refusal, {self._pod.key: own} if own else None))
+            return
+        options = self._options()
+        for option in best_options(options):
+            nominated = {self._pod.key: self._snapshot.nodes[option.place].name}
+            self._possibilities.add(evicting(option.reprieved.victims, option.reprieved.violations, nominated))
+        if not options:
+            self._possibilities.add(nothing(self._why_nothing()))
+        self._mark_chosen()
+
+    def _refusal(self) -> Reason | None:
+        """Return why the pod may not evict anybody at all."""
+        if self._pod.never_preempts:
+            return Reason(ReasonCode.POLICY_NEVER, "not eligible due to preemptionPolicy=Never.")
+        place = self._snapshot.index.get(self._pod.nominated_node)
+        if place is None or self._is_hopeless(place):
+            return None
+        for bound in self._snapshot.pods_on(place):
+            if bound.is_being_preempted and self._units.priority_of(bound) < self._pod.priority:
+                return Reason(
+                    ReasonCode.ONGOING_PREEMPTION, "not eligible due to a terminating pod on the nominated node."
+                )
+        return None
+
+    def _options(self) -> list[NodeOption]:
+        model = self._snapshot.model
+        ledger = Ledger(model.budgets.values(), ChargeRules.of(self._mode, UnitKind.POD))
+        trials = NodeTrials(self._snapshot, self._kind, ledger, explains=self._explains)
+        options: list[NodeOption] = []
+        curable = successful = 0
+        for place in range(len(self._snapshot.nodes)):
+            if self._is_hopeless(place):
+                self._verdicts.append(self._verdict(place))
+                continue
+            curable += 1
+            units = [
+                unit
+                for unit in self._units.of_pods(self._snapshot.pods_on(place))
+                if unit.priority < self._pod.priority
+            ]
+            trial = trials.try_node(place, units, self._limit)
+            self._possibilities.note(is_complete=trial.is_complete)
+            self._verdicts.append(trial.verdict)
+            successful += bool(trial.options)
+            options += trial.options
+        tried = max(curable * _CANDIDATE_PERCENTAGE // 100, SMALLEST_SAMPLE)
+        if successful >= tried and curable > tried:
+            self._approximate.append(_SAMPLED_CANDIDATES)
+        return options
+
+    def _is_hopeless(self, place: int) -> bool:
+        """Tell whether evicting cannot help: the node is out of the question or too small for the pod when empty."""
+        if self._snapshot.suitability(self._kind.demands).obstacles[place] is not None:
+            return True
+        return is_too_small(self._snapshot.nodes[place], self._kind.footprint)
+
+    def _verdict(self, place: int) -> NodeVerdict:
+        name = self._snapshot.nodes[place].name
+        obstacle = self._snapshot.suitability(self._kind.demands).obstacles[place]
+        if obstacle is not None:
+            return NodeVerdict(name, obstacle)
+        shortages = tuple(self._snapshot.shortages(place, self._kind))
+        if not shortages:
+            return NodeVerdict(name, NodeAnswer.FITS)
+        is_hopeless = is_too_small(self._snapshot.nodes[place], self._kind.footprint)
+        return NodeVerdict(name, NodeAnswer.TOO_SMALL if is_hopeless else NodeAnswer.NO_ROOM, shortages)
+
+    def _why_nothing(self) -> Reason:
+        answers = {verdict.answer for verdict in self._verdicts}
+        if NodeAnswer.STILL_INFEASIBLE in answers:
+            text = "the pod would not fit on any node even without the pods of lower priority"
+            return Reason(ReasonCode.STILL_INFEASIBLE, text)
+        if NodeAnswer.NO_VICTIMS in answers:
+            return Reason(ReasonCode.NO_LOWER_PRIORITY, "No preemption victims found for incoming pod")
+        return Reason(ReasonCode.NODE_INCURABLE, "Preemption is not helpful for scheduling")
+
+    def _mark_chosen(self) -> None:
+        chosen = self._possibilities.outcomes[0].nominated.get(self._pod.key)
+        self._verdicts = [
+            NodeVerdict(
+                verdict.node,
+                verdict.answer,
+                verdict.shortages,
+                verdict.steps,
+                verdict.score,
+                is_chosen=verdict.node == chosen,
+            )
+            for verdict in self._verdicts
+        ]

@@ -1,0 +1,174 @@
+"""What the scheduler chooses freely is listed completely, and told when it cannot be."""
+
+import pytest
+
+from engine.pods.answer import Forecast
+from engine.pods.node_order import heap_root
+from engine.pods.values import Mode
+from tests.builders import Json
+from tests.pod_builders import budget, gang, group, node, pod, tainted
+from tests.unit.engine.pods.scenarios import Scenario, answers, forecast
+
+P1, P2 = pod("p", 1, 10), pod("p", 2, 10)
+
+
+def lone(*objects: Json, mode: Mode = Mode.V1_37) -> Forecast:
+    return forecast(Scenario(objects), mode)
+
+
+def grouped(*objects: Json, mode: Mode = Mode.V1_37) -> Forecast:
+    return forecast(Scenario(objects, asked="pg", is_group=True), mode)
+
+
+def members(count: int, cpu: int) -> list[Json]:
+    return gang("pg", 10, *(pod(f"p{n}", cpu, 10, group="pg") for n in range(count)))
+
+
+def test_equal_pods_of_one_age_are_interchangeable() -> None:
+    found = lone(node("n1"), *(pod(name, 1, 1, on="n1") for name in "abcd"), P2)
+    assert len(found.outcomes) == 6
+    assert found.is_complete
+    assert all(len(outcome.victims) == 2 for outcome in found.outcomes)
+
+
+def test_unlike_pods_of_one_age_are_put_back_in_any_order() -> None:
+    running = [pod(name, cpu, 1, on="n1") for name, cpu in (("a", 1), ("b", 2), ("c", 2))]
+    found = lone(node("n1", 5), *running, pod("p", 3, 10))
+    assert answers(found) == ["preempting: a b @ n1", "preempting: a c @ n1", "preempting: b c @ n1"]
+    assert found.is_complete
+
+
+def test_a_budget_is_overdrawn_by_whoever_comes_last() -> None:
+    found = lone(node("n1"), *(pod(name, 2, 1, on="n1", app="x") for name in "ab"), budget("x", 1), P2)
+    assert answers(found) == ["preempting: a @ n1", "preempting: b @ n1"]
+
+
+def test_age_decides_before_chance() -> None:
+    found = lone(node("n1"), pod("a", 2, 1, on="n1", started=1), pod("b", 2, 1, on="n1", started=2), P2)
+    assert answers(found) == ["preempting: b @ n1"]
+
+
+def test_a_pod_that_never_started_counts_as_youngest() -> None:
+    found = lone(node("n1"), pod("a", 2, 1, on="n1", started=1), pod("b", 2, 1, on="n1", started=None), P2)
+    assert answers(found) == ["preempting: b @ n1"]
+
+
+def test_too_many_equal_pods_are_not_all_listed() -> None:
+    found = lone(node("n1", 20), *(pod(f"a{n}", 1, 1, on="n1") for n in range(20)), pod("p", 10, 10))
+    assert not found.is_complete
+    assert len(found.outcomes) > 100
+
+
+def test_too_many_unlike_pods_are_not_all_ordered() -> None:
+    cpus = [1, 2, 3, 1, 2, 3, 1]
+    found = lone(node("n1", 13), *(pod(f"a{n}", cpu, 1, on="n1") for n, cpu in enumerate(cpus)), pod("p", 6, 10))
+    assert not found.is_complete
+
+
+def test_too_many_budget_orders_are_not_all_charged() -> None:
+    running = [pod(f"a{n}", 1, 1, on="n1", app="x") for n in range(7)]
+    found = lone(node("n1", 7), *running, budget("x", 3), P1)
+    assert not found.is_complete
+
+
+def test_which_member_is_looked_at_first_is_open() -> None:
+    """The own priority of a unit's first pod decides between nodes, and nobody knows which pod that is."""
+    found = lone(
+        *[node("n1"), pod("g1", 4, 1, on="n1", group="g"), pod("g2", 1, 7, on="n3", group="g")],
+        *[node("n2"), pod("s", 4, 5, on="n2"), node("n3", 5), pod("h", 4, 20, on="n3")],
+        group("g", 1, mode="all"),
+        pod("p", 4, 10),
+    )
+    assert answers(found) == ["preempting: g1 g2 @ n1", "preempting: s @ n2"]
+
+
+@pytest.mark.parametrize(
+    ("scores", "want"),
+    [
+        ([5], 0),
+        ([5, 5], 0),
+        ([4, 5, 5], 1),
+        ([3, 3, 5, 5], 3),
+        ([5, 5, 5, 5], 0),
+        ([1, 2, 3, 4, 5], 4),
+    ],
+)
+def test_the_scheduler_takes_the_root_of_a_heap(scores: list[int], want: int) -> None:
+    assert heap_root([(score, place) for place, score in enumerate(scores)]) == want
+
+
+def test_the_order_of_nodes_holds_for_a_whole_cycle() -> None:
+    """Whoever is preferred for the first member is preferred again when all are equal again."""
+    found = grouped(*(node(f"n{n}") for n in range(3)), *members(4, 1))
+    assert all(
+        sorted(outcome.bound.values()).count(place) == 2
+        for outcome in found.outcomes
+        for place in [next(node for key, node in outcome.bound.items() if key.name == "p0")]
+    )
+    assert len(found.outcomes) == 6
+
+
+def test_with_many_nodes_ties_are_free_one_by_one() -> None:
+    found = grouped(*(node(f"n{n}") for n in range(7)), *members(2, 4))
+    assert len(found.outcomes) == 42
+    assert found.is_complete
+
+
+def test_with_very_many_choices_some_are_left_out() -> None:
+    found = grouped(*(node(f"n{n}") for n in range(10)), *members(4, 4))
+    assert len(found.outcomes) == 512
+    assert not found.is_complete
+
+
+def test_a_large_cluster_is_sampled() -> None:
+    found = grouped(*(node(f"n{n:03}") for n in range(250)), *members(2, 4))
+    assert len(found.outcomes) == 1
+    assert not found.is_complete
+    assert found.approximate == ("the scheduler looks only at a sample of the nodes that fit",)
+
+
+def test_a_large_cluster_with_few_feasible_nodes_is_not() -> None:
+    full = [pod(f"h{n:03}", 4, 20, on=f"n{n:03}") for n in range(249)]
+    found = grouped(*(node(f"n{n:03}") for n in range(250)), *full, *members(1, 4))
+    assert answers(found) == ["scheduled @ n249"]
+    assert found.is_complete
+    assert found.approximate == ()
+
+
+def test_many_candidate_nodes_are_sampled() -> None:
+    full = [pod(f"a{n:03}", 4, 1, on=f"n{n:03}", started=n) for n in range(250)]
+    found = lone(*(node(f"n{n:03}") for n in range(250)), *full, pod("p", 4, 10))
+    assert answers(found) == ["preempting: a249 @ n249"]
+    assert found.approximate == ("the scheduler looks only at a sample of the nodes where it could evict",)
+
+
+def test_soft_taints_and_preferences_steer_a_large_cluster_too() -> None:
+    term = {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": ["n150"]}]}
+    liked = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 5, "preference": term}]}
+    nodes = [tainted(node(f"n{n:03}"), "PreferNoSchedule") if n % 2 else node(f"n{n:03}") for n in range(200)]
+    found = lone(*nodes, pod("p", 1, 10, spec={"affinity": {"nodeAffinity": liked}}))
+    assert answers(found) == ["scheduled @ n150"]
+
+
+def test_release_36_may_meet_any_member_of_a_group_first() -> None:
+    found = grouped(
+        *[node("n1"), node("n2"), node("n3")],
+        *[pod("g1", 2, 1, on="n1", group="g", started=1), pod("g2", 2, 1, on="n2", group="g", started=9)],
+        *[pod("h1", 2, 1, on="n1", group="h", started=5), pod("h2", 2, 1, on="n2", group="h", started=5)],
+        pod("k", 4, 20, on="n3"),
+        group("g", 1, mode="all"),
+        group("h", 1, mode="all"),
+        *members(1, 2),
+        mode=Mode.V1_36,
+    )
+    assert answers(found) == ["preempting: g1 g2", "preempting: h1 h2"]
+
+
+def test_release_36_tries_unlike_members_in_any_order() -> None:
+    found = grouped(
+        *[node("n1", 8), pod("a", 8, 1, on="n1"), node("n2"), pod("b", 4, 2, on="n2")],
+        *gang("pg", 10, pod("p1", 6, 10, group="pg"), pod("p2", 4, 10, group="pg"), pod("p3", 1, 10, group="pg")),
+        mode=Mode.V1_36,
+    )
+    assert found.is_order_dependent
+    assert answers(found) == ["preempting: a b", "unschedulable (StillInfeasible)"]
