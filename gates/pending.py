@@ -9,7 +9,7 @@ from gates.ledger import last_opening, standing_openings
 from gates.narrative import pending_message
 from gates.opening import Hold, NextGate, Open, Wait, next_gate, remaining_window
 from gates.settings import Settings, UngatedPolicy
-from gates.view import CheckState, GateSupport, Group, Opening, Reach, Worker
+from gates.view import CheckState, GateSupport, Group, Opening, Ownership, Reach, Worker
 
 Policies = Mapping[str, UngatedPolicy]
 Steps = tuple[Step, ...]
@@ -30,6 +30,8 @@ def pending(group: Group, now_ns: int, settings: Settings, policies: Policies, *
     timer = _timer(gate, settings)
     if workload.cluster_name and not workload.elastic:
         return Decision("G8", requeue_ns=timer)
+    if workload.ownership is Ownership.UNKNOWN:
+        return Decision("G9-owner", requeue_ns=timer, notes=("the job that owns the Workload cannot be read",))
     if not workload.other_checks_ready:
         return Decision("G9-checks", requeue_ns=timer)
     if workload.component is not None and not (workload.component.complete and workload.component.is_primary):
@@ -125,8 +127,10 @@ def _takes_turns(worker: Worker, policies: Policies) -> bool:
 
 
 def _narrate(group: Group, gate: NextGate) -> Steps:
-    """Tell on the check what the Workload waits for, when that changed."""
+    """Tell on the check what the Workload waits for, when that changed and nothing is on its way."""
     check = group.workload.check
+    if any(worker.busy and not worker.problem for worker in group.listed):
+        return ()
     text = pending_message(group, gate)
     return (Step((PatchHubStatus(check_message=text),)),) if check is not None and text != check.message else ()
 
