@@ -37,6 +37,7 @@ class CheckRecord:
     """What is wrong with its parameters."""
     active: Condition | None
     condition_order: tuple[str, ...] = ()
+    has_status: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,7 @@ class ClusterRecord:
     profile: str = ""
     active: Condition | None = None
     condition_order: tuple[str, ...] = ()
+    has_status: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,7 @@ def check_record(raw: Obj) -> CheckRecord:
         problem,
         conditions(raw.get("status") or {}).get(ACTIVE),
         _order(raw),
+        "status" in raw,
     )
 
 
@@ -102,6 +105,7 @@ def cluster_record(raw: Obj) -> ClusterRecord:
         str((source.get("clusterProfileRef") or {}).get("name") or ""),
         conditions(raw.get("status") or {}).get(ACTIVE),
         _order(raw),
+        "status" in raw,
     )
 
 

@@ -225,9 +225,7 @@ def _topology_due(snapshot: Snapshot) -> bool:
     """Tell whether the winner has the topology that the hub's pod sets wait for."""
     hub = snapshot.hub
     winner = next((facts.replica for facts in snapshot.workers if facts.name == hub.cluster_name), None)
-    holders = (
-        [winner] if winner is not None else [f.replica for f in snapshot.workers if _is_admitted(f.replica)]
-    )
+    holders = [winner] if winner is not None else [f.replica for f in snapshot.workers if _is_admitted(f.replica)]
     placed: Mapping[str, bool] = {name: True for record in holders if record is not None for name in record.topology}
     waiting = [assignment.name for assignment in hub.assignments if assignment.delayed]
     return bool(waiting) and all(placed.get(name, False) for name in waiting)

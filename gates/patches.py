@@ -84,9 +84,7 @@ def gate_opening_patch(replica: ReplicaRecord, dialect: Dialect, opened_ns: int)
 
 def deactivation_patch(replica: ReplicaRecord, message: str, now_ns: int) -> Operations:
     """Return the patch of a replica's status by which the worker learns that the hub evicted the Workload."""
-    target = Condition(
-        "DeactivationTarget", "True", "EvictedOnManagerCluster", message, now_ns, replica.generation
-    )
+    target = Condition("DeactivationTarget", "True", "EvictedOnManagerCluster", message, now_ns, replica.generation)
     return condition_patch(replica.condition_order, target)
 
 

@@ -83,7 +83,7 @@ def _follow_sibling(group: Group, timer: int | None) -> Decision:
     nomination = Nomination((target,), changed=group.workload.nominated != (target,))
     steps: Steps = (Step((PatchHubStatus(nominated=(target,)),)),) if nomination.changed else ()
     changes: list[Action] = [remove_from(w) for w in group.holders if w.name != target]
-    if worker.replica is None and not worker.foreign_replica:
+    if _may_get_replica(worker):
         changes.append(CreateReplica(target, gated=False))
     return Decision("G9-component", (*steps, Step(tuple(changes), best_effort=True)) if changes else steps, timer)
 
@@ -97,9 +97,7 @@ def _dispatch_steps(group: Group, nomination: Nomination, settings: Settings, po
     nominated = [w for w in group.listed if w.name in nomination.clusters and w.reach is Reach.SYNCED]
     gated = settings.gate_single_target or len(nomination.clusters) > 1
     plain = [w for w in nominated if not _takes_turns(w, policies)]
-    changes: list[Action] = [
-        CreateReplica(w.name, gated=gated) for w in plain if w.replica is None and not w.foreign_replica
-    ]
+    changes: list[Action] = [CreateReplica(w.name, gated=gated) for w in plain if _may_get_replica(w)]
     changes += [remove_from(w) for w in group.holders if w.name not in nomination.clusters]
     if changes:
         steps.append(Step(tuple(changes), best_effort=True))
@@ -111,7 +109,7 @@ def _turn(
 ) -> tuple[Steps, int | None]:
     """Give the next worker that ignores gates its replica, if no window is running; else say how long it waits."""
     waiting = (w for w in group.listed if w.name in nomination.clusters and w.reach is Reach.SYNCED)
-    turn = next((w for w in waiting if _takes_turns(w, policies) and w.replica is None and not w.foreign_replica), None)
+    turn = next((w for w in waiting if _takes_turns(w, policies) and _may_get_replica(w)), None)
     if turn is None:
         return (), None
     last = last_opening(group)
@@ -119,6 +117,10 @@ def _turn(
         return (), remaining
     ledger = _with(standing_openings(group), Opening(turn.name, "", now_ns))
     return (Step((RecordOpenings(ledger),)), Step((CreateReplica(turn.name, gated=False),))), settings.timeout_ns
+
+
+def _may_get_replica(worker: Worker) -> bool:
+    return worker.replica is None and not worker.foreign_replica and not worker.busy
 
 
 def _takes_turns(worker: Worker, policies: Policies) -> bool:
