@@ -23,6 +23,7 @@ from manager.logs import get_log
 from manager.queue import KeyedQueue
 from manager.reconciler import Hands, Pulse, Reconciler, Rules
 from manager.remote import RemoteHand
+from manager.rivals import RivalError, refuse_rivals
 from manager.snapshots import Snapshots
 from manager.statuses import Place, Statuses
 from manager.wakeups import Wakeups
@@ -145,14 +146,34 @@ class Daemon:
             group.create_task(self.hub.client.run())
             group.create_task(self._run_fleet())
             group.create_task(self._absences.run())
-            group.create_task(self.workloads.serve(self._reconciler.look))
-            group.create_task(self.conditions.serve(self._statuses.look))
-            group.create_task(self.garbage.run())
+            group.create_task(self._work())
+
+    async def drain(self, seconds: float) -> None:
+        """Take no new Workload up, and wait until what is on its way has ended, but not longer than that."""
+        self.workloads.close()
+        try:
+            async with self._surroundings.clock.timeout(seconds):
+                await self.workloads.emptied.wait()
+                await self.lanes.emptied.wait()
+        except TimeoutError:
+            get_log().warning("daemon.undrained", actions=self.lanes.in_flight)
 
     async def _run_fleet(self) -> None:
         """Wait for the hub's lists before the first look at the workers, so that none is missed."""
         await self._wakeups.hub_is_there.wait()
         await self.fleet.run()
+
+    async def _work(self) -> None:
+        """Act, once it is certain that nobody else does."""
+        await self._wakeups.hub_is_there.wait()
+        try:
+            await refuse_rivals(self.hub, self._configuration.hub.controller_name, self._surroundings.clock)
+        except RivalError as error:
+            raise StartupError(str(error)) from error
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.workloads.serve(self._reconciler.look))
+            group.create_task(self.conditions.serve(self._statuses.look))
+            group.create_task(self.garbage.run())
 
     def _make_link(self, name: str, access: ClusterAccess) -> WorkerLink:
         options = next((worker for worker in self._configuration.workers if worker.name == name), None)
@@ -169,8 +190,9 @@ class Daemon:
         )
 
 
-def _log_failure(key: Key, cluster: str, error: ClusterError) -> None:
-    get_log().warning("action.failed", workload=str(key), worker=cluster, error=str(error))
+def _log_failure(key: Key, cluster: str, error: Exception) -> None:
+    unforeseen = None if isinstance(error, ClusterError) else error
+    get_log().warning("action.failed", workload=str(key), worker=cluster, error=str(error), exc_info=unforeseen)
 
 
 def _ns(seconds: float) -> int:

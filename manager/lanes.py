@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Self
 
-from manager.patience import is_outrun, rest_seconds
+from manager.patience import REFUSAL, is_outrun, rest_seconds
 from workerclient.backoff import Jitter
 from workerclient.clock import Clock
 from workerclient.errors import ClusterError
@@ -33,7 +33,7 @@ class Lanes:
         clock: Clock,
         jitter: Jitter,
         on_end: Callable[[Key, float], None],
-        on_failure: Callable[[Key, str, ClusterError], None],
+        on_failure: Callable[[Key, str, Exception], None],
     ) -> None:
         self._clock = clock
         self._jitter = jitter
@@ -41,6 +41,11 @@ class Lanes:
         self._on_failure = on_failure
         self._lanes: dict[tuple[Key, str], _Lane] = {}
         self._group = asyncio.TaskGroup()
+        self.in_flight = 0
+        """How many actions are on their way."""
+        self.emptied = asyncio.Event()
+        """Set while no action is on its way."""
+        self.emptied.set()
 
     async def __aenter__(self) -> Self:
         await self._group.__aenter__()
@@ -65,6 +70,8 @@ class Lanes:
     def start(self, key: Key, cluster: str, action: Callable[[], Coroutine[None, None, None]]) -> asyncio.Task[bool]:
         """Begin an action on a lane that is not busy; the task's result says whether it went well."""
         lane = self._lanes.setdefault((key, cluster), _Lane())
+        self.emptied.clear()
+        self.in_flight += 1
         lane.task = self._group.create_task(self._carry_out(key, cluster, lane, action))
         return lane.task
 
@@ -73,29 +80,36 @@ class Lanes:
         for place in [each for each, lane in self._lanes.items() if each[0] == key and lane.task is None]:
             del self._lanes[place]
 
-    @property
-    def in_flight(self) -> int:
-        """Return how many actions are on their way."""
-        return sum(lane.task is not None for lane in self._lanes.values())
-
     async def _carry_out(
         self, key: Key, cluster: str, lane: _Lane, action: Callable[[], Coroutine[None, None, None]]
     ) -> bool:
         try:
             await action()
         except ClusterError as error:
-            lane.failures += 1
-            rest = rest_seconds(error, lane.failures, self._jitter)
-            lane.rests_until = self._clock.monotonic() + rest
+            self._fail(key, lane, rest_seconds(error, lane.failures + 1, self._jitter))
             if not is_outrun(error):
                 lane.problem = str(error)
                 self._on_failure(key, cluster, error)
-            lane.task = None
-            self._on_end(key, rest)
             return False
-        except asyncio.CancelledError:
-            lane.task = None
-            raise
+        except Exception as error:  # noqa: BLE001 - the boundary of a task: one action must not end the daemon
+            self._fail(key, lane, REFUSAL.after(lane.failures + 1, self._jitter))
+            lane.problem = f"worker {cluster}: {type(error).__name__}, see the log"
+            self._on_failure(key, cluster, error)
+            return False
+        finally:
+            self._end(lane)
         del self._lanes[(key, cluster)]
         self._on_end(key, 0.0)
         return True
+
+    def _fail(self, key: Key, lane: _Lane, rest: float) -> None:
+        lane.failures += 1
+        lane.rests_until = self._clock.monotonic() + rest
+        self._on_end(key, 0.0)  # to tell on the check what went wrong
+        self._on_end(key, rest)
+
+    def _end(self, lane: _Lane) -> None:
+        lane.task = None
+        self.in_flight -= 1
+        if not self.in_flight:
+            self.emptied.set()

@@ -31,6 +31,9 @@ class KeyedQueue(Generic[Name]):
         self._order = count()
         self._filled = asyncio.Event()
         self._alarm_set = asyncio.Event()
+        self._is_closed = False
+        self.emptied = asyncio.Event()
+        """Set when the queue is closed and nothing is being looked at any more."""
 
     def __len__(self) -> int:
         return len(self._waiting) + len(self._taken)
@@ -42,6 +45,8 @@ class KeyedQueue(Generic[Name]):
 
     def add(self, name: Name, *, urgent: bool = False) -> None:
         """Have a name looked at now."""
+        if self._is_closed:
+            return
         if name in self._taken:
             self._again[name] = urgent or self._again.get(name, False)
             return
@@ -81,6 +86,19 @@ class KeyedQueue(Generic[Name]):
         self._taken.remove(name)
         if name in self._again:
             self.add(name, urgent=self._again.pop(name))
+        self._tell_if_empty()
+
+    def close(self) -> None:
+        """Hand out nothing more."""
+        self._is_closed = True
+        self._ready.clear()
+        self._urgent.clear()
+        self._waiting.clear()
+        self._tell_if_empty()
+
+    def _tell_if_empty(self) -> None:
+        if self._is_closed and not self._taken:
+            self.emptied.set()
 
     async def serve(self, look: Callable[[Name], Awaitable[None]]) -> None:
         """Hand out names until cancelled, each to a task of its own."""
