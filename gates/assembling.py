@@ -179,8 +179,9 @@ def _job_sync(
     sync = most_urgent(plan_jobs(hub_jobs, remote, context))
     if sync is not JobSync.CREATE:
         return sync
-    over = replica.is_true("Finished") or replica.is_true("Evicted")
-    if over or not replica.is_true("Admitted"):
+    if replica.is_true("Finished"):
+        return JobSync.FOREIGN if facts.foreign_job else JobSync.VERIFY
+    if replica.is_true("Evicted") or not replica.is_true("Admitted"):
         return JobSync.NONE
     return JobSync.FOREIGN if facts.foreign_job else JobSync.CREATE
 

@@ -143,7 +143,7 @@ def _retry(rule: str, text: str) -> Decision:
 
 
 def _sync_steps(worker: Worker) -> tuple[Step, ...]:
-    needed = worker.job_sync in (JobSync.CREATE, JobSync.COPY_STATUS, JobSync.FORWARD)
+    needed = worker.job_sync in (JobSync.CREATE, JobSync.VERIFY, JobSync.COPY_STATUS, JobSync.FORWARD)
     return (Step((SyncJob(worker.name),)),) if needed else ()
 
 

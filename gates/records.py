@@ -115,6 +115,12 @@ class ReplicaRecord:
     deleted: bool = False
     born_gated: bool = False
 
+    @property
+    def is_finished(self) -> bool:
+        """Tell whether the worker is done with it."""
+        finished = self.conditions.get("Finished")
+        return finished is not None and finished.status == "True"
+
 
 def hub_record(raw: Obj) -> HubRecord:
     """Read a hub Workload; raises ValueError for what makes no sense."""

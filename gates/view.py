@@ -65,6 +65,8 @@ class JobSync(StrEnum):
 
     NONE = "none"
     CREATE = "create"
+    VERIFY = "verify"
+    """The Workload is over without a job of ours: make sure that none of somebody else's is in its place."""
     COPY_STATUS = "copy-status"
     FORWARD = "forward"
     """The hub's job changed in a way that the running copy takes over."""

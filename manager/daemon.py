@@ -170,6 +170,7 @@ class Daemon:
             await refuse_rivals(self.hub, self._configuration.hub.controller_name, self._surroundings.clock)
         except RivalError as error:
             raise StartupError(str(error)) from error
+        await self.fleet.settled.wait()
         async with asyncio.TaskGroup() as group:
             group.create_task(self.workloads.serve(self._reconciler.look))
             group.create_task(self.conditions.serve(self._statuses.look))

@@ -18,6 +18,7 @@ from workerclient.clock import Clock
 from workerclient.cluster import Connection
 from workerclient.errors import ClusterError
 
+_LOAD_SECONDS: Final = 30.0
 _READ_AGAIN_SECONDS: Final = 10.0
 """Files that are swapped behind a symbolic link, as Secret volumes are, tell nobody: their content is read again."""
 
@@ -48,8 +49,8 @@ class Fleet:
         self._poked = asyncio.Event()
         self.links: dict[str, WorkerLink] = {}
         """The workers that there is a connection to, or an attempt at one."""
-        self.is_settled = False
-        """Whether every wanted worker has been looked at once."""
+        self.settled = asyncio.Event()
+        """Set once every wanted worker has been looked at."""
 
     def poke(self) -> None:
         """Have all sources looked at again soon."""
@@ -86,7 +87,7 @@ class Fleet:
                 while True:
                     self._poked.clear()
                     await self._look_at_all(group)
-                    self.is_settled = True
+                    self.settled.set()
                     try:
                         async with self._clock.timeout(_READ_AGAIN_SECONDS):
                             await self._poked.wait()
@@ -104,16 +105,27 @@ class Fleet:
             self._sources.pop(name, None)
             self._absences.note(name)
             self._on_change(name)
-        for name, source in sorted(wanted.items()):
-            self._sources[name] = source
-            await self._look_at(group, name, source)
+        self._sources = dict(wanted)
+        async with asyncio.TaskGroup() as loading:
+            loads = {name: loading.create_task(self._load(source)) for name, source in sorted(wanted.items())}
+        for name, load in loads.items():
+            found = load.result()
+            if found is not None:
+                await self._apply(group, name, found)
 
-    async def _look_at(self, group: asyncio.TaskGroup, name: str, source: Source) -> None:
+    async def _load(self, source: Source) -> ClusterAccess | Health | None:
+        """Read one kubeconfig; None if that is not possible now, which changes nothing."""
         try:
-            found = await self._loader.load(source)
+            async with self._clock.timeout(_LOAD_SECONDS):
+                return await self._loader.load(source)
         except ClusterError as error:
-            get_log().warning("worker.kubeconfig_unread", worker=name, error=str(error))
-            return
+            problem = str(error)
+        except TimeoutError:
+            problem = f"not read within {_LOAD_SECONDS:g} s"
+        get_log().warning("worker.kubeconfig_unread", worker=source.name, error=problem)
+        return None
+
+    async def _apply(self, group: asyncio.TaskGroup, name: str, found: ClusterAccess | Health) -> None:
         if isinstance(found, Health):
             await self._refuse(name, found)
             return

@@ -146,6 +146,8 @@ class Reconciler:
             self._forget(key)
         if any(not isinstance(action, _WORKER_ACTIONS) for action in decision.actions):
             self._queue.add(key)  # the watch does not tell us what we wrote ourselves
+            for sibling in snapshot.siblings:
+                self._queue.add(Key(sibling.namespace, sibling.name))
         self._requeue(key, snapshot, decision)
 
     def _confirm(self, key: Key, group: Group) -> None:

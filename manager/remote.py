@@ -24,10 +24,11 @@ from gates.records import HubRecord, ReplicaRecord
 from gates.replicas import replica_of, spec_update
 from gates.view import JobSync
 from manager.hub import HubLink
+from manager.kinds import api_kind
 from manager.worker import WorkerLink
 from workerclient.budget import Lane
 from workerclient.clock import Clock
-from workerclient.errors import AlreadyExists, NotFound
+from workerclient.errors import AlreadyExists, NotFound, Operation
 from workerclient.kind import Key
 from workerclient.resource import Precondition
 
@@ -157,10 +158,12 @@ class RemoteHand:
         kind = jobs.kind
         if kind is None:
             return
+        replica = link.replica(Key(hub.namespace, hub.name))
+        over = isinstance(replica, ReplicaRecord) and replica.is_finished
         context = JobContext(hub.name, sum(n for _, n in hub.shape.counts) if hub.shape else 0, self._now())
         for member in plan_jobs(jobs, remote_members(link, jobs), context):
             if member.sync is JobSync.CREATE:
-                await self._create_job(link, hub, kind, member)
+                await (self._verify_absence if over else self._create_job)(link, hub, kind, member)
                 continue
             if member.forward is not None and member.remote is not None:
                 await self._forward(link, kind, member.remote, member)
@@ -185,6 +188,19 @@ class RemoteHand:
             memory.foreign_job_until = self._clock.monotonic() + _FOREIGN_SECONDS
             return
         memory.foreign_job_until = 0.0
+
+    async def _verify_absence(self, link: WorkerLink, hub: HubRecord, kind: JobKind, member: MemberSync) -> None:
+        """Make sure that no foreign job is in the place of one of ours that is gone."""
+        key = Key(member.hub.namespace, member.hub.name)
+        try:
+            metadata = (await link.jobs[kind.gvk].resource.get(key))["metadata"]
+        except NotFound:
+            return
+        if not self._identity.owns(origin_of(metadata), hub_of(metadata)):
+            memory = link.remember(Key(hub.namespace, hub.name))
+            memory.foreign_job_until = self._clock.monotonic() + _FOREIGN_SECONDS
+        operation = Operation(link.name, "get", api_kind(kind).resource, str(key))
+        raise AlreadyExists(operation, "a job of the same name is there")
 
     async def _forward(self, link: WorkerLink, kind: JobKind, remote: JobRecord, member: MemberSync) -> None:
         fence = Precondition(remote.uid, remote.resource_version)

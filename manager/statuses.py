@@ -53,7 +53,7 @@ class Statuses:
 
     async def look(self, place: Place) -> None:
         """Bring one condition up to date."""
-        if not self._hub.is_connected or not self._fleet.is_settled:
+        if not self._hub.is_connected or not self._fleet.settled.is_set():
             self._queue.add_after(place, _NOT_YET_SECONDS)
             return
         try:

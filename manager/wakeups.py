@@ -5,7 +5,7 @@ import asyncio
 from gates.activity import ClusterRecord
 from gates.dialect import DIALECTS
 from gates.jobs.kinds import JobKind
-from gates.records import ReplicaRecord
+from gates.records import HubRecord, ReplicaRecord
 from manager.fleet import Fleet
 from manager.hub import HubLink
 from manager.logs import get_log
@@ -33,6 +33,9 @@ class Wakeups:
     def hub_workload(self, key: Key) -> None:
         """Look at the Workload, and at those of the same job."""
         self._workloads.add(key)
+        record = self.hub.workload(key)
+        for sibling in self.hub.siblings(record) if isinstance(record, HubRecord) else ():
+            self._workloads.add(Key(sibling.namespace, sibling.name))
 
     def hub_job(self, kind: JobKind, key: Key) -> None:
         """Look at the Workloads of a job."""
