@@ -63,8 +63,9 @@ def next_gate(group: Group, now_ns: int, settings: Settings) -> NextGate:
         free = next((worker for worker in queue if not worker.busy), None)
         return _open(free, now_ns) if free is not None else Idle()
     holder = next((worker for worker in queue if worker.name == last.cluster), None)
-    if holder is None or holder.busy:
-        return Wait(holder or queue[0], last, remaining)
+    if holder is None or holder.busy or (holder.problem and holder is not queue[0]):
+        # A worker that could not be written to is tried again in its turn, not over and over in others' time.
+        return Wait(queue[0], last, remaining)
     return _open(holder, last.opened_ns if _took_effect(holder, last) else now_ns)
 
 

@@ -1,11 +1,12 @@
 """The last rows: a Workload that is pending on every worker. Gates first, then nomination and replicas."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from gates.actions import Action, CreateReplica, Decision, OpenGate, PatchHubStatus, RecordOpenings, StartRound, Step
 from gates.cleaning import remove_from
 from gates.dispatch import Nomination, nominate
-from gates.ledger import last_opening, standing_openings
+from gates.ledger import last_opening, observed_openings, standing_openings
 from gates.narrative import pending_message
 from gates.opening import Hold, NextGate, Open, Wait, next_gate, remaining_window
 from gates.settings import Settings, UngatedPolicy
@@ -24,6 +25,8 @@ def pending(group: Group, now_ns: int, settings: Settings, policies: Policies, *
     if workload.check is None or workload.check.state is not CheckState.PENDING or workload.is_true("Evicted"):
         return Decision("G8")
     gate = next_gate(group, now_ns, settings)
+    if isinstance(gate, Wait) and gate.holder.opened_ns > now_ns:
+        return Decision("G7-clock", (Step((RecordOpenings(_no_later_than(group, now_ns)),)),))
     opening = _opening_steps(group, gate)
     if opening:
         return Decision("G7", opening, settings.timeout_ns)
@@ -58,6 +61,12 @@ def _opening_steps(group: Group, gate: NextGate) -> Steps:
 
 def _with(openings: tuple[Opening, ...], new: Opening) -> tuple[Opening, ...]:
     return (*(o for o in openings if o.cluster != new.cluster), new)
+
+
+def _no_later_than(group: Group, now_ns: int) -> tuple[Opening, ...]:
+    """Begin windows now that seem to begin later: the hub's clock was set back, and nobody shall wait for it."""
+    known = (*standing_openings(group), *observed_openings(group))
+    return tuple(replace(o, opened_ns=min(o.opened_ns, now_ns)) for o in known)
 
 
 def _timer(gate: NextGate, settings: Settings) -> int | None:

@@ -33,7 +33,7 @@ from manager.lanes import Lanes
 from manager.logs import begin_cause, get_log
 from manager.patience import is_outrun, rest_seconds
 from manager.queue import KeyedQueue
-from manager.remote import RemoteHand
+from manager.remote import FOREIGN_SECONDS, RemoteHand
 from manager.snapshots import Snapshots
 from manager.worker import WorkerLink
 from workerclient.backoff import Jitter
@@ -212,6 +212,8 @@ class Reconciler:
         undecided = (facts for facts in snapshot.workers if facts.replica is not None)
         if any(facts.gates is GateSupport.UNKNOWN for facts in undecided):
             waits.append(GRACE_NS + SECOND)  # a worker that shows no gate by then has none
+        if any(facts.foreign_workload or facts.foreign_job for facts in snapshot.workers):
+            waits.append(int(FOREIGN_SECONDS * SECOND))  # nobody tells when it is gone
         if waits:
             self._queue.add_after(key, min(waits) / SECOND)
 

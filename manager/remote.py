@@ -32,7 +32,7 @@ from workerclient.errors import AlreadyExists, NotFound, Operation
 from workerclient.kind import Key
 from workerclient.resource import Precondition
 
-_FOREIGN_SECONDS = 60.0
+FOREIGN_SECONDS = 60.0
 """How long a foreign object that stands in the way is left alone before it is looked at again."""
 
 
@@ -70,7 +70,7 @@ class RemoteHand:
             present = await link.workloads.resource.get(key)
             metadata = present["metadata"]
             if not self._identity.owns(origin_of(metadata), hub_of(metadata)):
-                link.remember(key).foreign_workload_until = self._clock.monotonic() + _FOREIGN_SECONDS
+                link.remember(key).foreign_workload_until = self._clock.monotonic() + FOREIGN_SECONDS
                 return
             raise  # ours: the watch is about to say so
         link.remember(key).foreign_workload_until = 0.0
@@ -185,7 +185,7 @@ class RemoteHand:
             metadata = (await link.jobs[kind.gvk].resource.get(key))["metadata"]
             if self._identity.owns(origin_of(metadata), hub_of(metadata)) and hub_uid_of(metadata):
                 raise
-            memory.foreign_job_until = self._clock.monotonic() + _FOREIGN_SECONDS
+            memory.foreign_job_until = self._clock.monotonic() + FOREIGN_SECONDS
             return
         memory.foreign_job_until = 0.0
 
@@ -198,7 +198,7 @@ class RemoteHand:
             return
         if not self._identity.owns(origin_of(metadata), hub_of(metadata)):
             memory = link.remember(Key(hub.namespace, hub.name))
-            memory.foreign_job_until = self._clock.monotonic() + _FOREIGN_SECONDS
+            memory.foreign_job_until = self._clock.monotonic() + FOREIGN_SECONDS
         operation = Operation(link.name, "get", api_kind(kind).resource, str(key))
         raise AlreadyExists(operation, "a job of the same name is there")
 

@@ -167,13 +167,12 @@ async def test_13_26_a_lost_worker_is_not_nominated_and_gets_its_replica_when_it
         await made["w2"].local.partition(Partition.REFUSED)
         await made.start()
         await made.connected("w1")
-        await made.until(lambda: "w2" in made._running().fleet.health())
+        await made.known("w2")
         made.queue()
         await made.until(lambda: made.holders() == ["w1"])
         await made.settled()
         assert made.status()["nominatedClusterNames"] == ["w1"]
-        await made["w2"].local.heal()
-        await made.pass_time(60)
+        await made.mend("w2")
         await made.until(lambda: made.holders() == ["w1", "w2"])
 
 
@@ -211,15 +210,13 @@ async def test_16_18_an_external_dispatcher_decides_alone(tmp_path: Path) -> Non
 
 async def test_17_an_external_nomination_of_a_lost_worker_waits_for_it(tmp_path: Path) -> None:
     async with running(tmp_path, "w1", "w2", dispatcher=EXTERNAL) as world:
-        await world["w2"].local.partition(Partition.REFUSED)
-        await world.until(lambda: not world._running().fleet.links["w2"].is_connected)
+        await world.cut("w2")
         world.queue()
         world.hub.set_status("wl", lambda s: s.update(nominatedClusterNames=["w1", "w2"]))
         await world.until(lambda: world.holders() == ["w1"])
         notes = [note for _, decision in world.decisions for note in decision.notes]
         assert "cluster w2: no remote client for nominated cluster" in notes
-        await world["w2"].local.heal()
-        await world.pass_time(60)
+        await world.mend("w2")
         await world.until(lambda: world.holders() == ["w1", "w2"])
 
 

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 from gates import marks
-from localcluster.cluster import Partition
 from localcluster.faults import ServerError
 from tests.integration.orchestrator.world import KUEUE, NAMESPACE, World, job, running, workload
 
@@ -62,15 +61,13 @@ async def test_34_the_recorded_winner_stays_though_another_admitted_earlier(tmp_
     async with running(tmp_path, "w1", "w2") as world:
         world.queue()
         await world.until(lambda: len(world.holders()) == 2)
-        await world["w2"].local.partition(Partition.REFUSED)
-        await world.until(lambda: not world._running().fleet.links["w2"].is_connected)
+        await world.cut("w2")
         world["w2"].admit()
         await world.pass_time(5)
         world["w1"].admit()
         await world.until(lambda: world.check()["state"] == "Ready")
         await world.until(lambda: world["w1"].find("jobs", "job-wl", "batch"))
-        await world["w2"].local.heal()
-        await world.pass_time(60)
+        await world.mend("w2")
         await world.until(lambda: world.holders() == ["w1"])
         assert world.status()["clusterName"] == "w1"
         assert world["w2"].find("jobs", "job-wl", "batch") is None
@@ -169,7 +166,7 @@ async def test_43_44_out_of_sync_is_a_retry_with_a_growing_delay_and_then_an_exc
         for attempt in range(1, 4):
             if attempt == 1:
                 world.queue()
-            await world.until(lambda: world["w1"].has_workload())
+            await world.until(world["w1"].has_workload)
             world["w1"].admit()
             await world.until(lambda: world.check()["state"] == "Ready")
             world["w1"].finish(reason="OutOfSync", message="The prebuilt workload is out of sync with its user job")
@@ -242,12 +239,10 @@ async def test_49_57_a_worker_that_was_away_is_cleaned_when_it_is_back(tmp_path:
     async with running(tmp_path, "w1", "w2") as world:
         world.queue()
         await world.until(lambda: len(world.holders()) == 2)
-        await world["w2"].local.partition(Partition.REFUSED)
-        await world.until(lambda: not world._running().fleet.links["w2"].is_connected)
+        await world.cut("w2")
         world.release_quota()
         await world.until(lambda: world.holders() == ["w2"])
-        await world["w2"].local.heal()
-        await world.pass_time(60)
+        await world.mend("w2")
         await world.until(lambda: world.holders() == [])
 
 
@@ -297,13 +292,11 @@ async def test_53_55_a_deleted_workload_is_cleaned_without_the_garbage_collector
 async def test_54_56_what_was_deleted_while_a_worker_was_away_is_collected_later(tmp_path: Path) -> None:
     async with running(tmp_path, "w1", "w2") as world:
         await won_by(world)
-        await world["w1"].local.partition(Partition.REFUSED)
-        await world.until(lambda: not world._running().fleet.links["w1"].is_connected)
+        await world.cut("w1")
         world.hub.delete("workloads", "wl", KUEUE)
         world.hub.delete("jobs", "job-wl", "batch")
         await world.settled()
-        await world["w1"].local.heal()
-        await world.pass_time(60)
+        await world.mend("w1")
         await world.connected("w1")
         await world.pass_time(150)
         await world.until(lambda: world.holders() == [])

@@ -20,11 +20,11 @@ from config.settings import Configuration
 from gates.actions import Decision
 from gates.view import Group
 from localcluster.clock import Timer
-from localcluster.cluster import LocalCluster
+from localcluster.cluster import LocalCluster, Partition
 from localcluster.kinds import Kind
 from localcluster.registry import all_kinds
 from manager.daemon import Daemon, Observers, identify
-from tests.clusters import access_to, no_jitter
+from tests.clusters import access_to
 from tests.virtual_time import VirtualClock, let_run, until
 from workerclient.cluster import Connection, Followed, Surroundings
 
@@ -36,6 +36,11 @@ CONFIG = "workers"
 ORIGIN = "hub-under-test"
 SYSTEM = "turnstile-system"
 KUEUE = "kueue.x-k8s.io"
+
+
+def steady() -> float:
+    """Make every random delay half as long as it can be."""
+    return 0.5
 
 
 class _Alarm:
@@ -282,7 +287,7 @@ class World:
 
     async def start(self) -> Daemon:
         """Start a daemon and wait until it knows its clusters."""
-        surroundings = Surroundings(self.clock, no_jitter)
+        surroundings = Surroundings(self.clock, steady)
         configuration = self.configuration()
         access = access_to(self.hub.local)
         identity = await identify(configuration, access, surroundings)
@@ -324,20 +329,53 @@ class World:
         """Wait until the daemon knows what its clusters hold and has nothing left to do."""
         await self.until(self._is_settled)
 
-    async def pass_time(self, seconds: float) -> None:
+    async def pass_time(self, seconds: float, *, settle: bool = True) -> None:
         """Let time pass in steps short enough for watches to be answered on the way."""
         while seconds > 0:
             step = min(seconds, 30.0)
             await self.clock.advance(step)
             seconds -= step
-            await self._caught_up()
-        await self.settled()
+            await self._caught_up(wait=settle)
+        if settle:
+            await self.settled()
 
-    async def _caught_up(self) -> None:
-        for _ in range(3):
-            await let_run()
-            await asyncio.sleep(0)
-        await self.until(lambda: self._running().workloads.is_idle)
+    async def cut(self, name: str, how: Partition = Partition.REFUSED) -> None:
+        """Make a worker unreachable and let as much time pass as the daemon needs to notice."""
+        await self.workers[name].local.partition(how)
+        await self._pass_until(lambda: not self._is_connected((name,)))
+        await self._pass_until(self._is_settled)
+
+    async def mend(self, name: str) -> None:
+        """Make a worker reachable and let as much time pass as the daemon needs to come back to it."""
+        await self.workers[name].local.heal()
+        await self._pass_until(lambda: self._is_connected((name,)))
+        await self._pass_until(self._is_settled)
+
+    async def known(self, *names: str) -> None:
+        """Let time pass until the daemon knows of these workers whether they are there."""
+        await self._pass_until(lambda: set(names) <= set(self._running().fleet.health()))
+        await self._pass_until(self._is_settled)
+
+    async def _pass_until(self, condition: Callable[[], object]) -> None:
+        async def pass_time() -> None:
+            while not condition():
+                await self.clock.advance(0.1)
+                await asyncio.sleep(0.001)
+
+        await asyncio.wait_for(pass_time(), 20)
+
+    def lost_for(self, name: str) -> float:
+        """Return for how many seconds a worker has been unreachable."""
+        since = self._running().fleet.links[name].report.lost_since_ns
+        assert since is not None
+        return (self.clock.now_ns() - since) / 1e9
+
+    async def _caught_up(self, *, wait: bool) -> None:
+        await let_run()
+        if wait:
+            await self.until(lambda: self._running().workloads.is_idle)
+        else:
+            await asyncio.sleep(0.01)
 
     def _running(self) -> Daemon:
         assert self.daemon is not None
