@@ -9,11 +9,13 @@ import heapq
 from collections import deque
 from collections.abc import Awaitable, Callable, Hashable
 from itertools import count
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from workerclient.clock import Clock
 
 Name = TypeVar("Name", bound=Hashable)
+
+_ROUNDING: Final = 1e-6
 
 
 class KeyedQueue(Generic[Name]):
@@ -118,7 +120,7 @@ class KeyedQueue(Generic[Name]):
         while True:
             self._alarm_set.clear()
             now = self._clock.monotonic()
-            while self._alarms and self._alarms[0][0] <= now:
+            while self._alarms and self._alarms[0][0] <= now + _ROUNDING:
                 due, _, name = heapq.heappop(self._alarms)
                 if self._due.get(name) == due:
                     del self._due[name]

@@ -216,7 +216,8 @@ async def test_87_a_conflict_is_looked_at_again_and_one_gate_opens(tmp_path: Pat
         world["w1"].block()
         world["w2"].block()
         for number in range(20):
-            world["w1"].change("workloads", "wl", lambda w, n=number: w["metadata"]["labels"].update(n=str(n)), KUEUE)
+            label = {"n": str(number)}
+            world["w1"].change("workloads", "wl", lambda w: w["metadata"]["labels"].update(label), KUEUE)  # noqa: B023
         await world.until(lambda: opened(world))
         await world.pass_time(5)
         assert len(opened(world)) == 1
