@@ -32,6 +32,31 @@ class OwnerlessWorkloads(StrEnum):
     REJECT = "Reject"
 
 
+class Integration(StrEnum):
+    """Kinds of jobs, by the names that Kueue gives to its integrations."""
+
+    JOB = "batch/job"
+    JOB_SET = "jobset.x-k8s.io/jobset"
+    TF_JOB = "kubeflow.org/tfjob"
+    PY_TORCH_JOB = "kubeflow.org/pytorchjob"
+    XG_BOOST_JOB = "kubeflow.org/xgboostjob"
+    PADDLE_JOB = "kubeflow.org/paddlejob"
+    JAX_JOB = "kubeflow.org/jaxjob"
+    MPI_JOB = "kubeflow.org/mpijob"
+    TRAIN_JOB = "trainer.kubeflow.org/trainjob"
+    RAY_JOB = "ray.io/rayjob"
+    RAY_CLUSTER = "ray.io/raycluster"
+    RAY_SERVICE = "ray.io/rayservice"
+    APP_WRAPPER = "workload.codeflare.dev/appwrapper"
+    POD = "pod"
+    STATEFUL_SET = "statefulset"
+    LEADER_WORKER_SET = "leaderworkerset.x-k8s.io/leaderworkerset"
+
+
+RUN_ON_HUB = frozenset({Integration.POD, Integration.STATEFUL_SET, Integration.LEADER_WORKER_SET})
+"""Made of plain pods, which the hub would start itself unless its Kueue is told not to."""
+
+
 class LogFormat(StrEnum):
     """How a log line is written."""
 

@@ -21,7 +21,8 @@ TABLE_END: Final = "<!-- config-table:end -->"
 
 _WIDTH: Final = 110
 _REQUIRED: Final = {"apiVersion": names.CONFIG_API_VERSION, "kind": names.CONFIG_KIND}
-_SAMPLE_WORKER: Final = """\
+_SAMPLES: Final = {
+    "workers": """\
   # - name: worker-1
   #   kubeconfig:
   #     path: /etc/multikueue/kubeconfigs/worker-1   # or, instead of path:
@@ -30,7 +31,16 @@ _SAMPLE_WORKER: Final = """\
   #   burst: 100
   #   gatesUnsupported: allow
   #   labels: {region: eu}
-"""
+""",
+    "customKinds": """\
+    # - group: example.com
+    #   version: v1
+    #   kind: RenderJob
+    #   plural: renderjobs
+    #   managedBy: spec.managedBy
+    #   copyStatus: true
+""",
+}
 
 
 def markdown_table() -> str:
@@ -92,7 +102,7 @@ def _yaml_lines(section: type[BaseModel], indent: str) -> Iterator[str]:
             yield from _yaml_lines(shape.section, f"{indent}  ")
         elif shape.section:
             yield f"{indent}{file_name}: []"
-            yield _SAMPLE_WORKER.rstrip("\n")
+            yield _SAMPLES[file_name].rstrip("\n")
         elif shape.default is None and not shape.required:
             yield f"{indent}{file_name}: null"
         else:

@@ -13,7 +13,16 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
 from config import names, syntax
-from config.choices import DispatcherMode, GatePolicy, GatesUnsupported, LogFormat, LogLevel, OwnerlessWorkloads
+from config.choices import (
+    RUN_ON_HUB,
+    DispatcherMode,
+    GatePolicy,
+    GatesUnsupported,
+    Integration,
+    LogFormat,
+    LogLevel,
+    OwnerlessWorkloads,
+)
 from config.fieldtypes import (
     REFUSED,
     AbsolutePath,
@@ -56,6 +65,10 @@ Origin = Annotated[
 ]
 ControllerName = Annotated[
     str, Text(f"{names.CONTROLLER_NAME} or {names.MULTIKUEUE_NAME}", f"{names.CONTROLLER_NAME}|{names.MULTIKUEUE_NAME}")
+]
+ObjectKind = Annotated[str, Text('a kind in capitals (for example "RenderJob")', r"[A-Z][A-Za-z0-9]*", 63)]
+FieldPath = Annotated[
+    str, Text('the path of a field (for example "spec.managedBy")', r"[a-zA-Z][a-zA-Z0-9]*(\.[a-zA-Z][a-zA-Z0-9]*)*")
 ]
 FilePath = Annotated[Path, AbsolutePath()]
 Rate = Annotated[int, WholeNumber(1, 100_000)]
@@ -189,8 +202,34 @@ class Dispatcher(Section):
     """How long a round lasts (`Incremental`)."""
 
 
+class CustomKind(Section):
+    """A kind of job that Turnstile does not ship."""
+
+    group: DnsSubdomain
+    """The API group."""
+    version: DnsLabel
+    """The version in that group."""
+    kind: ObjectKind
+    """The kind."""
+    plural: DnsLabel
+    """The kind's name in URLs."""
+    managed_by: FieldPath = "spec.managedBy"
+    """The field in which a job names its manager; it is removed from the copy, so that the worker's controller runs
+    it."""
+    copy_status: Annotated[bool, _ON] = True
+    """Copy the status of the worker's job to the hub's."""
+
+
 class Jobs(Section):
     """Which workloads are taken."""
+
+    integrations: tuple[Annotated[Integration, OneOf(Integration)], ...] = tuple(
+        kind for kind in Integration if kind not in RUN_ON_HUB
+    )
+    """The kinds of jobs that are taken. Those made of plain pods (pod, statefulset,
+    leaderworkerset.x-k8s.io/leaderworkerset) are for hubs whose Kueue keeps their pods from starting there."""
+    custom_kinds: tuple[CustomKind, ...] = ()
+    """Further kinds of jobs."""
 
     ownerless_workloads: Annotated[OwnerlessWorkloads, OneOf(OwnerlessWorkloads)] = OwnerlessWorkloads.REPLICATE
     """What to do with a Workload that no job owns: replicate it as it is, or reject its admission check as Kueue's own

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 
-from gates.view import CheckState, Opening
+from gates.view import CheckState, Opening, OutOfSync
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +85,13 @@ class StartRound:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordOutOfSync:
+    """Remember on the hub Workload how often each worker found it out of sync with its job."""
+
+    clusters: tuple[tuple[str, OutOfSync], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class EmitEvent:
     """An Event on the hub Workload; decided on transitions only."""
 
@@ -103,8 +110,11 @@ Action = (
     | RecordOpenings
     | PatchHubStatus
     | StartRound
+    | RecordOutOfSync
     | EmitEvent
 )
+WorkerAction = RemoveRemote | CreateReplica | UpdateReplicaSpec | OpenGate | DeactivateReplica | SyncJob
+HubAction = RecordOpenings | PatchHubStatus | StartRound | RecordOutOfSync | EmitEvent
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,14 @@ def leftovers(group: Group) -> tuple[Worker, ...]:
     return tuple(
         worker
         for worker in group.workers
-        if worker.reach is Reach.SYNCED and (worker.replica is not None or worker.job_present)
+        if worker.reach is Reach.SYNCED and (worker.replica is not None or worker.job_present or worker.stale_uid)
     )
 
 
 def remove_from(worker: Worker) -> RemoveRemote:
     """Remove one worker's objects, fenced by the replica's UID when it is known."""
-    return RemoveRemote(worker.name, worker.replica.uid if worker.replica is not None else None)
+    uid = worker.replica.uid if worker.replica is not None else worker.stale_uid
+    return RemoveRemote(worker.name, uid or None)
 
 
 def remove_all(group: Group) -> tuple[Step, ...]:
@@ -44,6 +45,7 @@ def tidy(group: Group) -> tuple[tuple[Step, ...], Group]:
     A worker with a pending removal is unknown for the rest of the decision: its replica is neither there nor gone.
     """
     doomed = {worker.name for worker in stale_outcomes(group)}
+    doomed |= {w.name for w in leftovers(group) if w.stale_uid}
     doomed |= {w.name for w in leftovers(group) if not w.listed and w.name != group.workload.cluster_name}
     doomed |= {w.name for w in group.holders if w.replica is not None and w.replica.drift is Drift.OTHER}
     actions: list[Action] = []
@@ -52,7 +54,7 @@ def tidy(group: Group) -> tuple[tuple[Step, ...], Group]:
         replica = worker.replica
         if worker.name in doomed:
             actions.append(remove_from(worker))
-            workers.append(replace(worker, reach=Reach.UNREADABLE, replica=None, job_present=False))
+            workers.append(replace(worker, reach=Reach.UNREADABLE, replica=None, job_present=False, stale_uid=""))
         elif worker.reach is Reach.SYNCED and replica is not None and replica.drift is not Drift.NONE:
             actions.append(UpdateReplicaSpec(worker.name, replica.uid, replica.resource_version))
             # Its version changes with the update, so its gate is looked at in the next pass.

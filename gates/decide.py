@@ -51,7 +51,7 @@ def _unowned(group: Group, _now_ns: int, settings: Settings) -> Decision | None:
     if check is None or workload.deleted:
         return None
     match workload.ownership:
-        case Ownership.MANAGED:
+        case Ownership.MANAGED | Ownership.UNKNOWN:
             return None
         case Ownership.OWNERLESS:
             if not settings.reject_ownerless:
@@ -60,7 +60,7 @@ def _unowned(group: Group, _now_ns: int, settings: Settings) -> Decision | None:
         case Ownership.NO_ADAPTER:
             rule, text = "P6", no_adapter(workload.owner_text)
         case Ownership.NOT_MANAGED:
-            rule, text = "P7", not_managed(settings.managed_by, workload.owner_text)
+            rule, text = "P7", not_managed(workload.managed_by_path, settings.managed_by, workload.owner_text)
     patch = PatchHubStatus(check_state=CheckState.REJECTED, check_message=previously(text, check.state))
     return Decision(rule, (Step((patch,)),))
 

@@ -3,6 +3,7 @@
 Nothing else knows either; every read and write of a gate or signal passes through here.
 """
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -29,24 +30,22 @@ class Dialect:
         """Tell whether a status entry permits preemption; anything but Open blocks."""
         return entry.get(self.position) == OPEN
 
-    def opened_ns(self, entries: list[Obj]) -> int | None:
+    def opened_ns(self, entries: Iterable[Obj]) -> int | None:
         """Return when our gate was opened, or None while it is closed or absent."""
         for entry in entries:
             if entry.get("name") == MULTIKUEUE_NAME and self.is_open(entry):
                 return parse_time(entry["lastTransitionTime"])
         return None
 
-    def signal_ns(self, conditions: dict[str, Condition]) -> int | None:
+    def signal_ns(self, conditions: Mapping[str, Condition]) -> int | None:
         """Return since when the worker asks, or None while it does not."""
         signal = conditions.get(self.signal)
         asks = signal is not None and signal.status == "True" and signal.reason == GATED
         return signal.last_transition_ns if signal is not None and asks else None
 
-    def opened(self, entries: list[Obj], now_ns: int) -> list[Obj]:
-        """Return the status entries with our gate open; the other gates stay as they are."""
-        others = [entry for entry in entries if entry.get("name") != MULTIKUEUE_NAME]
-        ours = {"name": MULTIKUEUE_NAME, self.position: OPEN, "lastTransitionTime": format_time(now_ns)}
-        return [*others, ours]
+    def open_entry(self, opened_ns: int) -> Obj:
+        """Return the status entry that says that our gate is open."""
+        return {"name": MULTIKUEUE_NAME, self.position: OPEN, "lastTransitionTime": format_time(opened_ns)}
 
 
 KUEUE: Final = Dialect("kueue", "BlockedOnPreemptionGates", "position")

@@ -35,7 +35,7 @@ def nominate(group: Group, now_ns: int, settings: Settings, policies: Mapping[st
 
 def _is_usable(worker: Worker, policy: UngatedPolicy, settings: Settings) -> bool:
     """A worker that cannot be read keeps its nomination but gets no new one; see `_all_at_once`."""
-    if worker.reach is Reach.LOST or worker.out_of_sync_count >= settings.max_out_of_sync:
+    if worker.reach is Reach.LOST or not worker.serves_kind or worker.out_of_sync.count >= settings.max_out_of_sync:
         return False
     return worker.gates is not GateSupport.MISSING or policy is not UngatedPolicy.EXCLUDE
 

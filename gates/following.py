@@ -1,6 +1,6 @@
 """The rows that follow a replica's outcome: finished, evicted, lost, admitted."""
 
-from gates.actions import DeactivateReplica, Decision, EmitEvent, PatchHubStatus, Step, SyncJob
+from gates.actions import DeactivateReplica, Decision, EmitEvent, PatchHubStatus, RecordOutOfSync, Step, SyncJob
 from gates.cleaning import remove_losers
 from gates.settings import Settings
 from gates.texts import (
@@ -13,7 +13,7 @@ from gates.texts import (
     out_of_sync,
     previously,
 )
-from gates.view import CheckState, Group, JobSync, Reach, Worker
+from gates.view import CheckState, Group, JobSync, OutOfSync, Reach, Worker
 from gates.winner import admitting, evicted, finished
 
 MULTIKUEUE_EVENT = "MultiKueue"
@@ -41,9 +41,22 @@ def _out_of_sync(group: Group, worker: Worker) -> Decision:
     if check is None or check.state is not CheckState.READY:
         return Decision("G3a")
     text = previously(out_of_sync(worker.name), check.state)
-    delay = min(_FIRST_RETRY_SECONDS << min(worker.out_of_sync_count, 16), _LONGEST_RETRY_SECONDS)
+    found, records = _counted(group, worker)
+    delay = min(_FIRST_RETRY_SECONDS << min(found.count - 1, 16), _LONGEST_RETRY_SECONDS)
     retry = PatchHubStatus(check_state=CheckState.RETRY, check_message=text, requeue_after_seconds=delay)
-    return Decision("G3b", (Step((retry,)), Step((EmitEvent(MULTIKUEUE_EVENT, text, warning=True),))))
+    event = EmitEvent(MULTIKUEUE_EVENT, text, warning=True)
+    return Decision("G3b", (*records, Step((retry,)), Step((event,))))
+
+
+def _counted(group: Group, worker: Worker) -> tuple[OutOfSync, tuple[Step, ...]]:
+    """Count this replica once, however often it is looked at."""
+    uid = worker.replica.uid if worker.replica is not None else ""
+    if worker.out_of_sync.replica_uid == uid:
+        return worker.out_of_sync, ()
+    found = OutOfSync(worker.out_of_sync.count + 1, uid)
+    counts = {w.name: w.out_of_sync for w in group.workers if w.out_of_sync.count}
+    record = RecordOutOfSync(tuple(sorted({**counts, worker.name: found}.items(), key=lambda item: item[0])))
+    return found, (Step((record,)),)
 
 
 def evicted_remote(group: Group, _now_ns: int, settings: Settings) -> Decision | None:
@@ -130,7 +143,7 @@ def _retry(rule: str, text: str) -> Decision:
 
 
 def _sync_steps(worker: Worker) -> tuple[Step, ...]:
-    needed = worker.job_sync in (JobSync.CREATE, JobSync.COPY_STATUS)
+    needed = worker.job_sync in (JobSync.CREATE, JobSync.VERIFY, JobSync.COPY_STATUS, JobSync.FORWARD)
     return (Step((SyncJob(worker.name),)),) if needed else ()
 
 

@@ -33,6 +33,10 @@ def pending_message(group: Group, gate: NextGate) -> str:
     blocked = [worker.name for worker in group.listed if worker.foreign_replica]
     if blocked:
         parts.append(f"a foreign Workload of the same name is on: {_names(blocked)}")
+    lacking = [worker.name for worker in group.listed if not worker.serves_kind]
+    if lacking:
+        parts.append(f"the kind of the job is not served on: {_names(lacking)}")
+    parts += [worker.problem for worker in group.listed if worker.problem]
     return cut("; ".join(parts), MESSAGE_LIMIT)
 
 

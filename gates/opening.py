@@ -60,9 +60,11 @@ def next_gate(group: Group, now_ns: int, settings: Settings) -> NextGate:
         return Hold(queue[0], reserved.name)
     last = last_opening(group)
     if last is None or (remaining := remaining_window(last, now_ns, settings)) == 0:
-        return _open(queue[0], now_ns)
+        free = next((worker for worker in queue if not worker.busy), None)
+        return _open(free, now_ns) if free is not None else Idle()
     holder = next((worker for worker in queue if worker.name == last.cluster), None)
-    if holder is None:
+    if holder is None or holder.busy or (holder.problem and holder is not queue[0]):
+        # A worker that could not be written to is tried again in its turn, not over and over in others' time.
         return Wait(queue[0], last, remaining)
     return _open(holder, last.opened_ns if _took_effect(holder, last) else now_ns)
 
@@ -80,13 +82,17 @@ def _asks(worker: Worker) -> bool:
     return replica is not None and replica.has_gate and not replica.gate_open and replica.signal_ns is not None
 
 
-def _arrival(worker: Worker, now_ns: int) -> tuple[bool, int, tuple[int, str]]:
-    """Order by when the worker asked, on the hub's clock; a clock that runs ahead cannot make it later than now."""
+def _arrival(worker: Worker, now_ns: int) -> tuple[bool, bool, int, tuple[int, str]]:
+    """Order by when the worker asked, on the hub's clock; a clock that runs ahead cannot make it later than now.
+
+    A worker whose last write failed comes after the others, so that it cannot take window after window for nothing.
+    """
     replica = worker.replica
     if replica is None or replica.signal_ns is None:
         message = f"worker {worker.name} does not ask for its gate"
         raise ValueError(message)
-    return (replica.other_gate_closed, min(replica.signal_ns - worker.clock_skew_ns, now_ns), worker.order)
+    failing = bool(worker.problem)
+    return (failing, replica.other_gate_closed, min(replica.signal_ns - worker.clock_skew_ns, now_ns), worker.order)
 
 
 def remaining_window(last: Opening, now_ns: int, settings: Settings) -> int:

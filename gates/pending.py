@@ -1,15 +1,16 @@
 """The last rows: a Workload that is pending on every worker. Gates first, then nomination and replicas."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from gates.actions import Action, CreateReplica, Decision, OpenGate, PatchHubStatus, RecordOpenings, StartRound, Step
 from gates.cleaning import remove_from
 from gates.dispatch import Nomination, nominate
-from gates.ledger import last_opening, standing_openings
+from gates.ledger import last_opening, observed_openings, standing_openings
 from gates.narrative import pending_message
 from gates.opening import Hold, NextGate, Open, Wait, next_gate, remaining_window
 from gates.settings import Settings, UngatedPolicy
-from gates.view import CheckState, GateSupport, Group, Opening, Reach, Worker
+from gates.view import CheckState, GateSupport, Group, Opening, Ownership, Reach, Worker
 
 Policies = Mapping[str, UngatedPolicy]
 Steps = tuple[Step, ...]
@@ -24,12 +25,16 @@ def pending(group: Group, now_ns: int, settings: Settings, policies: Policies, *
     if workload.check is None or workload.check.state is not CheckState.PENDING or workload.is_true("Evicted"):
         return Decision("G8")
     gate = next_gate(group, now_ns, settings)
+    if isinstance(gate, Wait) and gate.holder.opened_ns > now_ns:
+        return Decision("G7-clock", (Step((RecordOpenings(_no_later_than(group, now_ns)),)),))
     opening = _opening_steps(group, gate)
     if opening:
         return Decision("G7", opening, settings.timeout_ns)
     timer = _timer(gate, settings)
     if workload.cluster_name and not workload.elastic:
         return Decision("G8", requeue_ns=timer)
+    if workload.ownership is Ownership.UNKNOWN:
+        return Decision("G9-owner", requeue_ns=timer, notes=("the job that owns the Workload cannot be read",))
     if not workload.other_checks_ready:
         return Decision("G9-checks", requeue_ns=timer)
     if workload.component is not None and not (workload.component.complete and workload.component.is_primary):
@@ -58,6 +63,12 @@ def _with(openings: tuple[Opening, ...], new: Opening) -> tuple[Opening, ...]:
     return (*(o for o in openings if o.cluster != new.cluster), new)
 
 
+def _no_later_than(group: Group, now_ns: int) -> tuple[Opening, ...]:
+    """Begin windows now that seem to begin later: the hub's clock was set back, and nobody shall wait for it."""
+    known = (*standing_openings(group), *observed_openings(group))
+    return tuple(replace(o, opened_ns=min(o.opened_ns, now_ns)) for o in known)
+
+
 def _timer(gate: NextGate, settings: Settings) -> int | None:
     match gate:
         case Wait(remaining_ns=remaining):
@@ -81,7 +92,7 @@ def _follow_sibling(group: Group, timer: int | None) -> Decision:
     nomination = Nomination((target,), changed=group.workload.nominated != (target,))
     steps: Steps = (Step((PatchHubStatus(nominated=(target,)),)),) if nomination.changed else ()
     changes: list[Action] = [remove_from(w) for w in group.holders if w.name != target]
-    if worker.replica is None and not worker.foreign_replica:
+    if _may_get_replica(worker):
         changes.append(CreateReplica(target, gated=False))
     return Decision("G9-component", (*steps, Step(tuple(changes), best_effort=True)) if changes else steps, timer)
 
@@ -95,9 +106,7 @@ def _dispatch_steps(group: Group, nomination: Nomination, settings: Settings, po
     nominated = [w for w in group.listed if w.name in nomination.clusters and w.reach is Reach.SYNCED]
     gated = settings.gate_single_target or len(nomination.clusters) > 1
     plain = [w for w in nominated if not _takes_turns(w, policies)]
-    changes: list[Action] = [
-        CreateReplica(w.name, gated=gated) for w in plain if w.replica is None and not w.foreign_replica
-    ]
+    changes: list[Action] = [CreateReplica(w.name, gated=gated) for w in plain if _may_get_replica(w)]
     changes += [remove_from(w) for w in group.holders if w.name not in nomination.clusters]
     if changes:
         steps.append(Step(tuple(changes), best_effort=True))
@@ -109,7 +118,7 @@ def _turn(
 ) -> tuple[Steps, int | None]:
     """Give the next worker that ignores gates its replica, if no window is running; else say how long it waits."""
     waiting = (w for w in group.listed if w.name in nomination.clusters and w.reach is Reach.SYNCED)
-    turn = next((w for w in waiting if _takes_turns(w, policies) and w.replica is None and not w.foreign_replica), None)
+    turn = next((w for w in waiting if _takes_turns(w, policies) and _may_get_replica(w)), None)
     if turn is None:
         return (), None
     last = last_opening(group)
@@ -119,14 +128,20 @@ def _turn(
     return (Step((RecordOpenings(ledger),)), Step((CreateReplica(turn.name, gated=False),))), settings.timeout_ns
 
 
+def _may_get_replica(worker: Worker) -> bool:
+    return worker.replica is None and not worker.foreign_replica and not worker.busy
+
+
 def _takes_turns(worker: Worker, policies: Policies) -> bool:
     """A worker that ignores gates may preempt as soon as it has a replica, so its replica is its opening."""
     return worker.gates is GateSupport.MISSING and policies.get(worker.name) is UngatedPolicy.SEQUENTIAL
 
 
 def _narrate(group: Group, gate: NextGate) -> Steps:
-    """Tell on the check what the Workload waits for, when that changed."""
+    """Tell on the check what the Workload waits for, when that changed and nothing is on its way."""
     check = group.workload.check
+    if any(worker.busy and not worker.problem for worker in group.listed):
+        return ()
     text = pending_message(group, gate)
     return (Step((PatchHubStatus(check_message=text),)),) if check is not None and text != check.message else ()
 

@@ -10,6 +10,7 @@ from gates.view import Drift
 Obj = dict[str, Any]
 
 _PRIORITY = ("priority", "priorityClassRef")
+_APART = ("preemptionGates", "podSets", "active", *_PRIORITY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +23,9 @@ class SpecShape:
 
 
 def spec_shape(spec: Obj) -> SpecShape:
-    """Reduce a spec. Gates differ between hub and replica by design and are left out."""
+    """Reduce a spec. Gates differ between hub and replica by design; `active` is the worker's answer to an eviction."""
     pod_sets = spec.get("podSets") or []
-    rest = {key: value for key, value in spec.items() if key not in ("preemptionGates", "podSets", *_PRIORITY)}
+    rest = {key: value for key, value in spec.items() if key not in _APART}
     rest["podSets"] = [{k: v for k, v in pod_set.items() if k != "count"} for pod_set in pod_sets]
     digest = hashlib.sha256(_canonical(rest)).hexdigest()
     priority = _canonical({key: spec.get(key) for key in _PRIORITY}).decode()

@@ -22,9 +22,9 @@ def no_adapter(owner: str) -> str:
     return f'No multikueue adapter found for owner kind "{owner}"' if owner else "No multikueue adapter found"
 
 
-def not_managed(expected: str, found: str) -> str:
+def not_managed(path: str, expected: str, found: str) -> str:
     """Say that the job does not name us as its manager."""
-    return f'The owner is not managed by Kueue: Expecting spec.managedBy to be "{expected}" not "{found}"'
+    return f'The owner is not managed by Kueue: Expecting {path} to be "{expected}" not "{found}"'
 
 
 def admitted(cluster: str) -> str:

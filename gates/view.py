@@ -7,6 +7,7 @@ nanoseconds since the epoch on the hub's clock unless a field says otherwise.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from config.api.meta import Condition
 
@@ -27,6 +28,8 @@ class Ownership(StrEnum):
     NOT_MANAGED = "not-managed"
     NO_ADAPTER = "no-adapter"
     OWNERLESS = "ownerless"
+    UNKNOWN = "unknown"
+    """The job cannot be read, or is not there: nobody is rejected for that, and nothing is dispatched."""
 
 
 class Drift(StrEnum):
@@ -62,7 +65,11 @@ class JobSync(StrEnum):
 
     NONE = "none"
     CREATE = "create"
+    VERIFY = "verify"
+    """The Workload is over without a job of ours: make sure that none of somebody else's is in its place."""
     COPY_STATUS = "copy-status"
+    FORWARD = "forward"
+    """The hub's job changed in a way that the running copy takes over."""
     DEFERRED = "deferred"
     FOREIGN = "foreign"
 
@@ -104,6 +111,17 @@ class Replica:
 
 
 @dataclass(frozen=True, slots=True)
+class OutOfSync:
+    """How often a worker found a job different from its replica, and the replica of the last time."""
+
+    count: int = 0
+    replica_uid: str = ""
+
+
+NEVER_OUT_OF_SYNC: Final = OutOfSync()
+
+
+@dataclass(frozen=True, slots=True)
 class Worker:
     """One worker cluster as seen for this Workload."""
 
@@ -118,12 +136,20 @@ class Worker:
     replica: Replica | None = None
     foreign_replica: bool = False
     """A Workload of the same name that is not ours stands in the way."""
+    stale_uid: str = ""
+    """A replica of ours that was made for an earlier hub Workload of the same name."""
     job_present: bool = False
     """A remote job with our origin exists, whether or not its replica does."""
     job_sync: JobSync = JobSync.NONE
-    out_of_sync_count: int = 0
+    out_of_sync: OutOfSync = NEVER_OUT_OF_SYNC
     opening_confirmed: bool = False
     """This process saw the recorded opening take effect on the replica. Lost with a restart, which errs to waiting."""
+    serves_kind: bool = True
+    """The cluster knows the kind of the Workload's job."""
+    busy: bool = False
+    """An action of ours is on its way there, or rests after a failure: nothing new is begun."""
+    problem: str = ""
+    """What last went wrong there with this Workload."""
 
     @property
     def listed(self) -> bool:
@@ -172,6 +198,7 @@ class HubWorkload:
     round_started_ns: int | None = None
     ownership: Ownership = Ownership.MANAGED
     owner_text: str = ""
+    managed_by_path: str = "spec.managedBy"
     elastic: bool = False
     replaces_slice: bool = False
     component: Component | None = None

@@ -8,6 +8,7 @@ from itertools import count
 
 _START_NS = 1_750_000_000 * 1_000_000_000
 _PATIENCE_SECONDS = 10.0
+_ROUNDING = 1e-9
 
 
 class VirtualDeadline:
@@ -26,7 +27,7 @@ class VirtualDeadline:
 
     def strike(self) -> None:
         """Cancel the block if it is still running and the deadline was not pushed back meanwhile."""
-        if not self.is_over and self._clock.monotonic() >= self.due:
+        if not self.is_over and self._clock.monotonic() >= self.due - _ROUNDING:
             self._timeout.reschedule(asyncio.get_running_loop().time())
 
 

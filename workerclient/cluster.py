@@ -24,6 +24,7 @@ from workerclient.clock import Clock
 from workerclient.codec import Raw
 from workerclient.endpoint import credentials_for, endpoint_for
 from workerclient.kind import ApiKind
+from workerclient.openapi import openapi_document
 from workerclient.preflight import Missing, Need, missing_permissions, served_kinds
 from workerclient.reflector import KindState, Phase, Reflector, ReflectorLimits
 from workerclient.resource import CachedKind, Line, Resource
@@ -142,6 +143,10 @@ class ClusterClient:
         """Return for each kind whether the cluster serves it at that version."""
         return await served_kinds(self._line, kinds)
 
+    async def openapi(self, kind: ApiKind) -> Raw:
+        """Return the cluster's description of a kind's group version."""
+        return await openapi_document(self._line, kind)
+
     async def missing_permissions(self, needs: Iterable[Need]) -> list[Missing]:
         """Return the verbs that the cluster would refuse us."""
         return await missing_permissions(self._line, needs)
@@ -163,6 +168,10 @@ class ClusterClient:
                 follower.stop("the connection was closed")
             for transport in (*self._retired, self._line.transport):
                 await transport.close()
+
+    async def close(self) -> None:
+        """End the connections of a client that only made calls and was never run."""
+        await self._line.transport.close()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["ClusterClient"]:

@@ -8,25 +8,24 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any, Final
 
-from config.names import DOMAIN, ORIGIN_LABEL
+from config.names import ORIGIN_LABEL
+from gates import marks
 from gates.jobs.kinds import JobKind, Path
+from gates.marks import HubIdentity, copied_annotations
 
 Obj = dict[str, Any]
 
 PREBUILT: Final = "kueue.x-k8s.io/prebuilt-workload-name"
 ORIGIN_UID: Final = "kueue.x-k8s.io/multikueue-origin-uid"
-HUB_UID: Final = f"{DOMAIN}/hub-uid"
-JOB_UID_LABEL: Final = "kueue.x-k8s.io/job-uid"
 _LABEL_VALUE_LIMIT: Final = 63
-_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 
-def remote_job(kind: JobKind, hub_job: Obj, workload: str, origin: str) -> Obj:
+def remote_job(kind: JobKind, hub_job: Obj, workload: str, identity: HubIdentity) -> Obj:
     """Make the object to create on the worker."""
     metadata = hub_job["metadata"]
-    labels = {**(metadata.get("labels") or {}), ORIGIN_LABEL: origin}
-    annotations = {k: v for k, v in (metadata.get("annotations") or {}).items() if k != _LAST_APPLIED}
-    annotations[HUB_UID] = metadata["uid"]
+    labels = {**(metadata.get("labels") or {}), ORIGIN_LABEL: identity.origin}
+    annotations = copied_annotations(metadata.get("annotations"))
+    annotations |= {marks.HUB: identity.hub, marks.HUB_UID: metadata["uid"]}
     if kind.prebuilt:
         labels, annotations = name_workload(labels, annotations, workload)
     else:
@@ -46,6 +45,10 @@ def remote_job(kind: JobKind, hub_job: Obj, workload: str, origin: str) -> Obj:
         _drop(copy, path)
     for path, label in kind.drop_labels:
         _drop(copy, (*path, label))
+    for path, field, value in kind.drop_items:
+        items = field_at(copy, path)
+        if isinstance(items, list):
+            items[:] = [item for item in items if not (isinstance(item, dict) and item.get(field) == value)]
     return copy
 
 
@@ -68,22 +71,20 @@ def named_workload(job: Obj) -> str:
 
 def manager_of(kind: JobKind, hub_job: Obj) -> str:
     """Return who the job says manages it."""
-    value: Any = hub_job
-    for step in kind.managed_by or ():
-        value = value.get(step) if isinstance(value, dict) else None
+    value = field_at(hub_job, kind.managed_by or ())
     return value if isinstance(value, str) else ""
 
 
-def is_ours(obj: Obj, origin: str) -> bool:
-    """Tell whether an object on a worker carries our origin."""
-    labels = (obj.get("metadata") or {}).get("labels") or {}
-    return bool(origin) and labels.get(ORIGIN_LABEL) == origin
+def field_at(obj: Obj, path: Path) -> Any:
+    """Return what stands at a path, None where it leads nowhere."""
+    value: Any = obj
+    for step in path:
+        value = value.get(step) if isinstance(value, dict) else None
+    return value
 
 
 def _drop(obj: Obj, path: Path) -> None:
     """Remove a field if it is there."""
-    parent: Any = obj
-    for step in path[:-1]:
-        parent = parent.get(step) if isinstance(parent, dict) else None
+    parent = field_at(obj, path[:-1])
     if isinstance(parent, dict):
         parent.pop(path[-1], None)

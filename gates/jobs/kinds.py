@@ -5,7 +5,7 @@ A platform adds a row of its own in the configuration; nothing else in the code 
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 Path = tuple[str, ...]
 
@@ -41,6 +41,18 @@ class JobKind:
     """The worker's Kueue finds the replica by name; kinds with several Workloads find theirs by the origin's UID."""
     grouped_by: str = ""
     """Label that joins several objects to one Workload."""
+    drop_items: tuple[tuple[Path, str, str], ...] = ()
+    """Items of a list, by its path and the value of one of their fields, that Kueue on the hub filled in."""
+    forward: tuple[Path, ...] = ()
+    """Fields whose later changes on the hub are taken over by the running copy."""
+    forward_elastic_only: bool = False
+    """Take them over only for elastic jobs."""
+    size: Path | None = None
+    """Where a kind that has one Workload per replica says how many replicas it has."""
+    integration: str = ""
+    """The name by which configurations switch the kind on; Kueue's name of the integration."""
+    runs_on_hub: bool = False
+    """Made of pods that Kueue on the hub would start itself unless it knows better: off until asked for."""
 
     @property
     def api_version(self) -> str:
@@ -62,37 +74,79 @@ _JOB_LABELS: Final = (
     "batch.kubernetes.io/job-name",
 )
 
+_KUEUE_PATCHES: Final = ((("spec", "runtimePatches"), "manager", "kueue.x-k8s.io/manager"),)
+
+
+def _job(name: str, group: str, version: str, kind: str, **fields: Any) -> JobKind:
+    return JobKind(group, version, kind, f"{kind.lower()}s", integration=name, **fields)
+
+
+def _kubeflow(kind: str, version: str = "v1") -> JobKind:
+    return _job(f"kubeflow.org/{kind.lower()}", "kubeflow.org", version, kind, managed_by=_RUN_POLICY)
+
+
 SHIPPED: Final[tuple[JobKind, ...]] = (
-    JobKind(
+    _job(
+        "batch/job",
         "batch",
         "v1",
         "Job",
-        "jobs",
         status=StatusSync.BATCH_JOB,
         drop=(("spec", "selector"),),
         drop_labels=tuple((_POD_LABELS, label) for label in _JOB_LABELS),
+        forward=(("spec", "parallelism"),),
+        forward_elastic_only=True,
     ),
-    JobKind("", "v1", "Pod", "pods", None, StatusSync.POD, grouped_by="kueue.x-k8s.io/pod-group-name"),
-    JobKind("jobset.x-k8s.io", "v1alpha2", "JobSet", "jobsets"),
-    JobKind("kubeflow.org", "v1", "TFJob", "tfjobs", _RUN_POLICY),
-    JobKind("kubeflow.org", "v1", "PyTorchJob", "pytorchjobs", _RUN_POLICY),
-    JobKind("kubeflow.org", "v1", "XGBoostJob", "xgboostjobs", _RUN_POLICY),
-    JobKind("kubeflow.org", "v1", "PaddleJob", "paddlejobs", _RUN_POLICY),
-    JobKind("kubeflow.org", "v1", "JAXJob", "jaxjobs", _RUN_POLICY),
-    JobKind("kubeflow.org", "v2beta1", "MPIJob", "mpijobs", _RUN_POLICY),
-    JobKind("trainer.kubeflow.org", "v1alpha1", "TrainJob", "trainjobs"),
-    JobKind("ray.io", "v1", "RayJob", "rayjobs"),
-    JobKind("ray.io", "v1", "RayCluster", "rayclusters"),
-    JobKind("ray.io", "v1", "RayService", "rayservices"),
-    JobKind("workload.codeflare.dev", "v1beta2", "AppWrapper", "appwrappers"),
-    JobKind("apps", "v1", "StatefulSet", "statefulsets", None, StatusSync.NOTHING, prebuilt=False),
-    JobKind(
+    _job("jobset.x-k8s.io/jobset", "jobset.x-k8s.io", "v1alpha2", "JobSet"),
+    *(_kubeflow(kind) for kind in ("TFJob", "PyTorchJob", "XGBoostJob", "PaddleJob", "JAXJob")),
+    _kubeflow("MPIJob", "v2beta1"),
+    _job(
+        "trainer.kubeflow.org/trainjob",
+        "trainer.kubeflow.org",
+        "v1alpha1",
+        "TrainJob",
+        drop_items=_KUEUE_PATCHES,
+    ),
+    _job("ray.io/rayjob", "ray.io", "v1", "RayJob"),
+    _job(
+        "ray.io/raycluster",
+        "ray.io",
+        "v1",
+        "RayCluster",
+        forward=(("spec", "workerGroupSpecs"),),
+        forward_elastic_only=True,
+    ),
+    _job("ray.io/rayservice", "ray.io", "v1", "RayService", forward=(("spec", "serveConfigV2"),)),
+    _job("workload.codeflare.dev/appwrapper", "workload.codeflare.dev", "v1beta2", "AppWrapper"),
+    _job(
+        "pod",
+        "",
+        "v1",
+        "Pod",
+        managed_by=None,
+        status=StatusSync.POD,
+        grouped_by="kueue.x-k8s.io/pod-group-name",
+        runs_on_hub=True,
+    ),
+    _job(
+        "statefulset",
+        "apps",
+        "v1",
+        "StatefulSet",
+        managed_by=None,
+        status=StatusSync.NOTHING,
+        prebuilt=False,
+        runs_on_hub=True,
+    ),
+    _job(
+        "leaderworkerset.x-k8s.io/leaderworkerset",
         "leaderworkerset.x-k8s.io",
         "v1",
         "LeaderWorkerSet",
-        "leaderworkersets",
-        None,
-        StatusSync.NOTHING,
+        managed_by=None,
+        status=StatusSync.NOTHING,
         prebuilt=False,
+        size=("spec", "replicas"),
+        runs_on_hub=True,
     ),
 )

@@ -4,6 +4,7 @@ import typer
 
 from manager.cli import config, predict, predict_pods, simulate
 from manager.cli.local import local
+from manager.cli.run import run
 
 app = typer.Typer(
     name="turnstile",
@@ -13,6 +14,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(run)
 app.command()(predict.predict)
 app.command()(simulate.simulate)
 app.command()(predict_pods.predict_pods)

@@ -12,6 +12,7 @@ from gates.actions import (
     OpenGate,
     PatchHubStatus,
     RecordOpenings,
+    RecordOutOfSync,
     RemoveRemote,
     StartRound,
     SyncJob,
@@ -27,6 +28,7 @@ from gates.view import (
     Group,
     JobSync,
     Opening,
+    OutOfSync,
     Ownership,
     Reach,
     Replica,
@@ -278,6 +280,7 @@ FOLLOWING = {
             worker("w1", replica("w1", condition("Finished", reason="OutOfSync"))),
         ),
         (
+            RecordOutOfSync((("w1", OutOfSync(1, "w1-uid")),)),
             retry(
                 'Remote workload on worker cluster "w1" is out of sync with its user job, '
                 'resetting for re-dispatch, Previously: "Ready"',

@@ -5,11 +5,14 @@ from typing import Any
 
 import pytest
 
-from gates.jobs.copying import is_ours, manager_of, named_workload, remote_job
+from gates import marks
+from gates.jobs.copying import manager_of, named_workload, remote_job
 from gates.jobs.kinds import SHIPPED, JobKind, StatusSync
 from gates.jobs.status import hub_status
+from gates.marks import HubIdentity
 from gates.view import JobSync
 
+US = HubIdentity("origin-1", "hub-1")
 NOW = "2027-01-15T08:00:00Z"
 BY_KIND = {kind.kind: kind for kind in SHIPPED}
 JOB = BY_KIND["Job"]
@@ -44,7 +47,7 @@ def hub_job(**spec: Any) -> dict[str, Any]:
 def test_a_copy_holds_only_what_belongs_to_the_worker() -> None:
     original = hub_job(parallelism=3)
     before = deepcopy(original)
-    assert remote_job(JOB, original, "wl", "origin-1") == {
+    assert remote_job(JOB, original, "wl", US) == {
         "apiVersion": "batch/v1",
         "kind": "Job",
         "metadata": {
@@ -57,6 +60,7 @@ def test_a_copy_holds_only_what_belongs_to_the_worker() -> None:
             },
             "annotations": {
                 "team": "a",
+                "multikueue-turnstile.dev/hub": "hub-1",
                 "multikueue-turnstile.dev/hub-uid": "job-uid",
                 "kueue.x-k8s.io/prebuilt-workload-name": "wl",
             },
@@ -71,13 +75,13 @@ def test_a_copy_holds_only_what_belongs_to_the_worker() -> None:
 
 def test_a_name_too_long_for_a_label_travels_in_the_annotation_alone() -> None:
     name = "w" * 64
-    copy = remote_job(JOB, hub_job(), name, "origin-1")
+    copy = remote_job(JOB, hub_job(), name, US)
     assert "kueue.x-k8s.io/prebuilt-workload-name" not in copy["metadata"]["labels"]
     assert named_workload(copy) == name
 
 
 def test_a_kind_with_several_workloads_is_found_by_its_origins_uid() -> None:
-    copy = remote_job(BY_KIND["LeaderWorkerSet"], hub_job(), "wl", "origin-1")
+    copy = remote_job(BY_KIND["LeaderWorkerSet"], hub_job(), "wl", US)
     assert copy["metadata"]["annotations"]["kueue.x-k8s.io/multikueue-origin-uid"] == "job-uid"
     assert named_workload(copy) == ""
 
@@ -95,9 +99,18 @@ def test_a_job_names_its_manager_where_its_kind_says(kind: str, spec: dict[str, 
     assert manager_of(BY_KIND[kind], {"spec": spec}) == want
 
 
-@pytest.mark.parametrize(("origin", "want"), [("origin-1", True), ("origin-2", False), ("", False)])
-def test_only_our_origin_is_ours(origin: str, want: bool) -> None:
-    assert is_ours(remote_job(JOB, hub_job(), "wl", "origin-1"), origin) is want
+@pytest.mark.parametrize(
+    ("identity", "want"),
+    [
+        (US, True),
+        (HubIdentity("origin-2", "hub-1"), False),
+        (HubIdentity("origin-1", "hub-2"), False),
+        (HubIdentity("", "hub-1"), False),
+    ],
+)
+def test_ours_is_what_names_our_origin_and_our_hub(identity: HubIdentity, want: bool) -> None:
+    metadata = remote_job(JOB, hub_job(), "wl", US)["metadata"]
+    assert identity.owns(marks.origin_of(metadata), marks.hub_of(metadata)) is want
 
 
 def with_status(job: dict[str, Any], **status: Any) -> dict[str, Any]:
@@ -168,7 +181,7 @@ def test_a_kind_whose_hub_controller_owns_the_status_gets_none() -> None:
 def test_a_platforms_own_kind_needs_only_a_row() -> None:
     own = JobKind("acme.example", "v1", "Render", "renders", ("spec", "controlledBy"))
     assert own.status is StatusSync.WHOLE
-    copy = remote_job(own, {**hub_job(), "spec": {"controlledBy": "us", "frames": 3}}, "wl", "o")
+    copy = remote_job(own, {**hub_job(), "spec": {"controlledBy": "us", "frames": 3}}, "wl", US)
     assert copy["spec"] == {"frames": 3}
     assert hub_status(own, {}, {"status": {"done": 1}}, NOW) == (JobSync.COPY_STATUS, {"done": 1})
     assert hub_status(own, {"status": {"done": 1}}, {}, NOW) == (JobSync.NONE, {"done": 1})

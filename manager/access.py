@@ -1,0 +1,103 @@
+"""Where each worker's kubeconfig is, and what it grants: from the configuration file or a MultiKueueCluster."""
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from config.kubeconfig.access import ClusterAccess
+from config.kubeconfig.errors import KubeconfigError, KubeconfigReason
+from config.kubeconfig.sources import load_secret_kubeconfig, load_worker_kubeconfig
+from config.names import KUBECONFIG_KEY
+from config.sections import KubeconfigPolicy, Worker
+from config.settings import Configuration
+from gates.activity import ClusterRecord, Health
+from manager.hub import HubLink
+from manager.kinds import SECRETS
+from workerclient.errors import NotFound
+from workerclient.kind import Key
+
+if TYPE_CHECKING:
+    from workerclient.codec import Raw
+    from workerclient.resource import Resource
+
+NO_PROVIDER = "no access provider configured"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where one worker's kubeconfig is: exactly one of the three."""
+
+    name: str
+    path: Path | None = None
+    secret: str = ""
+    key: str = KUBECONFIG_KEY
+    profile: str = ""
+    context: str | None = None
+
+
+def sources(configuration: Configuration, hub: HubLink) -> dict[str, Source]:
+    """Return the workers that there should be; an entry of the file wins over a MultiKueueCluster."""
+    options = {worker.name: worker for worker in configuration.workers}
+    found: dict[str, Source] = {}
+    if configuration.discovery.enabled:
+        for key in hub.clusters.cache:
+            cluster = hub.clusters.cache.get(key)
+            if isinstance(cluster, ClusterRecord):
+                found[cluster.name] = _discovered(cluster, options.get(cluster.name))
+    for worker in configuration.workers:
+        if worker.kubeconfig is not None:
+            secret = worker.kubeconfig.secret
+            found[worker.name] = Source(
+                worker.name,
+                path=worker.kubeconfig.path,
+                secret=secret.name if secret is not None else "",
+                key=secret.key if secret is not None else KUBECONFIG_KEY,
+                context=worker.context,
+            )
+    return found
+
+
+def _discovered(cluster: ClusterRecord, options: Worker | None) -> Source:
+    context = options.context if options is not None else None
+    if cluster.profile:
+        return Source(cluster.name, profile=cluster.profile)
+    if cluster.location_type == "Path":
+        return Source(cluster.name, path=Path(cluster.location), context=context)
+    return Source(cluster.name, secret=cluster.location, context=context)
+
+
+class AccessLoader:
+    """Reads kubeconfigs and holds them to the policy."""
+
+    def __init__(self, hub: HubLink, policy: KubeconfigPolicy) -> None:
+        self._policy = policy
+        self._namespace = hub.namespace
+        self._secrets: Resource[Raw] = hub.client.resource(SECRETS)
+
+    async def load(self, source: Source) -> ClusterAccess | Health:
+        """Return the access that a source grants, or why it grants none.
+
+        Raises `ClusterError` when the hub does not answer, which says nothing about the worker.
+        """
+        try:
+            if source.profile:
+                return _refused("BadClusterProfile", f"load client config failed: {NO_PROVIDER}")
+            if source.path is not None:
+                return await asyncio.to_thread(load_worker_kubeconfig, source.path, self._policy, source.context)
+            return await self._load_secret(source)
+        except KubeconfigError as error:
+            return _refused(error.reason, error.condition_message)
+
+    async def _load_secret(self, source: Source) -> ClusterAccess:
+        try:
+            secret = await self._secrets.get(Key(self._namespace, source.secret))
+        except NotFound:
+            message = f'secrets "{source.secret}" not found in namespace "{self._namespace}"'
+            raise KubeconfigError(KubeconfigReason.BAD, message) from None
+        data = secret.get("data") or {}
+        return load_secret_kubeconfig(source.secret, data, source.key, self._policy, source.context)
+
+
+def _refused(reason: str, message: str) -> Health:
+    return Health(is_active=False, reason=reason, message=message)

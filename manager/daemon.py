@@ -1,0 +1,200 @@
+"""The composition root: builds the daemon out of its parts and runs them until it is told to stop."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from config.kubeconfig.access import ClusterAccess
+from config.settings import Configuration
+from gates.actions import Decision
+from gates.marks import HubIdentity
+from gates.settings import Dispatcher, Settings, UngatedPolicy
+from gates.view import Group
+from manager.absences import Absences
+from manager.access import AccessLoader, sources
+from manager.fleet import Fleet
+from manager.garbage import GarbageCollector
+from manager.hub import HubLink, HubNotices
+from manager.hubwrites import HubHand
+from manager.kinds import NAMESPACES, job_kinds
+from manager.lanes import Lanes
+from manager.logs import get_log
+from manager.queue import KeyedQueue
+from manager.reconciler import Hands, Pulse, Reconciler, Rules
+from manager.remote import RemoteHand
+from manager.rivals import RivalError, refuse_rivals
+from manager.snapshots import Snapshots
+from manager.statuses import Place, Statuses
+from manager.wakeups import Wakeups
+from manager.worker import Notices, WorkerLink
+from workerclient.budget import BudgetLimits
+from workerclient.cluster import ClientLimits, ClusterClient, Surroundings
+from workerclient.errors import ClusterError
+from workerclient.kind import Key
+
+
+class StartupError(Exception):
+    """The daemon cannot do its work here; the message is for the one who started it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observers:
+    """Who is told what the daemon does; for journals and tests."""
+
+    on_decision: Callable[[Group, Decision], None] | None = None
+
+
+def settings_of(configuration: Configuration) -> Settings:
+    """Return what decisions depend on."""
+    gates, dispatcher = configuration.gates, configuration.dispatcher
+    return Settings(
+        timeout_ns=_ns(gates.single_cluster_preemption_timeout.total_seconds()),
+        hold_while_quota_reserved=gates.hold_while_quota_reserved,
+        gate_single_target=gates.gate_single_target,
+        dispatcher=Dispatcher(dispatcher.mode),
+        step_size=dispatcher.step_size,
+        round_ns=_ns(dispatcher.round_timeout.total_seconds()),
+        worker_lost_ns=_ns(configuration.worker_lost_timeout.total_seconds()),
+        reject_ownerless=configuration.jobs.ownerless_workloads == "Reject",
+    )
+
+
+def policies_of(configuration: Configuration) -> Mapping[str, UngatedPolicy]:
+    """Return what to do with each worker whose Kueue does not know gates."""
+    return {worker.name: UngatedPolicy(worker.gates_unsupported) for worker in configuration.workers}
+
+
+async def identify(configuration: Configuration, access: ClusterAccess, surroundings: Surroundings) -> HubIdentity:
+    """Find out which hub this is."""
+    client = ClusterClient("hub", access, surroundings)
+    try:
+        namespace = await client.resource(NAMESPACES).get(Key("", "kube-system"))
+    except ClusterError as error:
+        raise StartupError(f"the hub does not say who it is: {error}") from error
+    finally:
+        await client.close()
+    uid = str(namespace["metadata"]["uid"])
+    return HubIdentity(configuration.hub.origin or f"hub-{uid}", uid)
+
+
+class Daemon:
+    """The orchestrator. To be made inside the running loop; `run` once."""
+
+    def __init__(
+        self,
+        configuration: Configuration,
+        access: ClusterAccess,
+        identity: HubIdentity,
+        surroundings: Surroundings,
+        observers: Observers | None = None,
+    ) -> None:
+        self._configuration = configuration
+        self._surroundings = surroundings
+        self._kinds = job_kinds(configuration.jobs)
+        self.identity = identity
+        clock, jitter = surroundings.clock, surroundings.jitter
+        self.workloads: KeyedQueue[Key] = KeyedQueue(clock)
+        self.conditions: KeyedQueue[Place] = KeyedQueue(clock)
+        self._wakeups = wakeups = Wakeups(self.workloads, self.conditions)
+        self.hub = wakeups.hub = HubLink(
+            access,
+            surroundings,
+            configuration.hub.namespace,
+            configuration.hub.controller_name,
+            self._kinds,
+            HubNotices(
+                on_workload=wakeups.hub_workload,
+                on_job=wakeups.hub_job,
+                on_check=wakeups.check,
+                on_config=wakeups.config,
+                on_cluster=wakeups.cluster,
+                on_secret=wakeups.secret,
+                on_connection=wakeups.hub_connection,
+            ),
+        )
+        settings = settings_of(configuration)
+        self._absences = Absences(self.hub, clock, settings.worker_lost_ns)
+        self.fleet = wakeups.fleet = Fleet(
+            partial(sources, configuration, self.hub),
+            AccessLoader(self.hub, configuration.kubeconfig_policy),
+            self._make_link,
+            self._absences,
+            clock,
+            wakeups.worker,
+        )
+        self.lanes = Lanes(clock, jitter, self.workloads.add_after, _log_failure)
+        remote = RemoteHand(self.hub, identity, clock)
+        self._reconciler = Reconciler(
+            self.hub,
+            self.fleet.links,
+            Snapshots(self.hub, self.fleet.links, self._absences.missing_since, self.lanes, clock),
+            Hands(HubHand(self.hub, clock), remote, self.lanes),
+            Rules(identity, settings, policies_of(configuration)),
+            self.workloads,
+            Pulse(clock, jitter),
+            on_decision=(observers or Observers()).on_decision,
+        )
+        self._statuses = Statuses(self.hub, self.fleet, self.conditions, clock, jitter)
+        interval = configuration.gc_interval.total_seconds()
+        self.garbage = GarbageCollector(self.hub, self.fleet, remote, self.lanes, identity, interval, clock)
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        await self._absences.load()
+        async with self.lanes, asyncio.TaskGroup() as group:
+            group.create_task(self.hub.client.run())
+            group.create_task(self._run_fleet())
+            group.create_task(self._absences.run())
+            group.create_task(self._work())
+
+    async def drain(self, seconds: float) -> None:
+        """Take no new Workload up, and wait until what is on its way has ended, but not longer than that."""
+        self.workloads.close()
+        try:
+            async with self._surroundings.clock.timeout(seconds):
+                await self.workloads.emptied.wait()
+                await self.lanes.emptied.wait()
+        except TimeoutError:
+            get_log().warning("daemon.undrained", actions=self.lanes.in_flight)
+
+    async def _run_fleet(self) -> None:
+        """Wait for the hub's lists before the first look at the workers, so that none is missed."""
+        await self._wakeups.hub_is_there.wait()
+        await self.fleet.run()
+
+    async def _work(self) -> None:
+        """Act, once it is certain that nobody else does."""
+        await self._wakeups.hub_is_there.wait()
+        try:
+            await refuse_rivals(self.hub, self._configuration.hub.controller_name, self._surroundings.clock)
+        except RivalError as error:
+            raise StartupError(str(error)) from error
+        await self.fleet.settled.wait()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.workloads.serve(self._reconciler.look))
+            group.create_task(self.conditions.serve(self._statuses.look))
+            group.create_task(self.garbage.run())
+
+    def _make_link(self, name: str, access: ClusterAccess) -> WorkerLink:
+        options = next((worker for worker in self._configuration.workers if worker.name == name), None)
+        budget = BudgetLimits(float(options.qps), options.burst) if options is not None else BudgetLimits()
+        notices = Notices(self._wakeups.remote_workload, self._wakeups.remote_job, self._wakeups.worker)
+        return WorkerLink(
+            name,
+            access,
+            self._surroundings,
+            ClientLimits(budget=budget),
+            self.identity.origin,
+            self._kinds,
+            notices,
+        )
+
+
+def _log_failure(key: Key, cluster: str, error: Exception) -> None:
+    unforeseen = None if isinstance(error, ClusterError) else error
+    get_log().warning("action.failed", workload=str(key), worker=cluster, error=str(error), exc_info=unforeseen)
+
+
+def _ns(seconds: float) -> int:
+    return round(seconds * 1e9)

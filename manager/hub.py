@@ -1,0 +1,206 @@
+"""The hub as the daemon holds it: its client, the caches of what decisions are made from, and how these hang together.
+
+An AdmissionCheck leads to a MultiKueueConfig, that to clusters; a Workload names checks and an owner. Whoever changes,
+those that depend on it are found here.
+"""
+
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from config.kubeconfig.access import ClusterAccess
+from gates.activity import (
+    CheckRecord,
+    ClusterRecord,
+    ConfigRecord,
+    check_record,
+    cluster_record,
+    config_record,
+)
+from gates.assembling import HubJobs
+from gates.jobs.kinds import JobKind
+from gates.jobs.records import JobRecord, job_reader
+from gates.records import HubRecord, hub_record
+from manager.kinds import ADMISSION_CHECKS, CLUSTERS, CONFIGS, SECRETS, WORKLOADS, api_kind
+from workerclient.budget import BudgetLimits
+from workerclient.cache import Cache, Unreadable
+from workerclient.cluster import ClientLimits, ClusterClient, Connection, ConnectionReport, Followed, Surroundings
+from workerclient.codec import Raw
+from workerclient.kind import Key
+from workerclient.reflector import Phase
+from workerclient.watched import WatchedKind
+
+BY_CHECK: Final = "check"
+BY_OWNER: Final = "owner"
+BY_GROUP: Final = "group"
+HUB_LIMITS: Final = ClientLimits(budget=BudgetLimits(queries_per_second=300.0, burst=500, in_flight=64))
+
+
+@dataclass(frozen=True, slots=True)
+class HubNotices:
+    """Whom the hub tells about changes; the callbacks return at once."""
+
+    on_workload: Callable[[Key], None]
+    on_job: Callable[[JobKind, Key], None]
+    on_check: Callable[[str], None]
+    on_config: Callable[[str], None]
+    on_cluster: Callable[[str], None]
+    on_secret: Callable[[str], None]
+    on_connection: Callable[[ConnectionReport], None]
+
+
+class HubLink:
+    """The connection to the hub."""
+
+    def __init__(
+        self,
+        access: ClusterAccess,
+        surroundings: Surroundings,
+        namespace: str,
+        controller_name: str,
+        kinds: Iterable[JobKind],
+        notices: HubNotices,
+        limits: ClientLimits = HUB_LIMITS,
+    ) -> None:
+        self.kinds = {kind.gvk: kind for kind in kinds}
+        self.namespace = namespace
+        self._controller_name = controller_name
+        self._notices = notices
+        self.client = ClusterClient("hub", access, surroundings, limits, notices.on_connection)
+        self.checks: Followed[CheckRecord] = self.client.follow(
+            WatchedKind(ADMISSION_CHECKS, check_record, on_change=lambda key: notices.on_check(key.name))
+        )
+        self.configs: Followed[ConfigRecord] = self.client.follow(
+            WatchedKind(CONFIGS, config_record, on_change=lambda key: notices.on_config(key.name))
+        )
+        self.clusters: Followed[ClusterRecord] = self.client.follow(
+            WatchedKind(CLUSTERS, cluster_record, on_change=lambda key: notices.on_cluster(key.name))
+        )
+        self.workloads: Followed[HubRecord] = self.client.follow(
+            WatchedKind(
+                WORKLOADS,
+                hub_record,
+                indexes={BY_CHECK: _checks_of, BY_OWNER: _owner_of},
+                on_change=notices.on_workload,
+            )
+        )
+        self.secrets: Followed[str] = self.client.follow(
+            WatchedKind(
+                SECRETS,
+                _version_of,
+                namespace=namespace,
+                required=False,
+                on_change=lambda key: notices.on_secret(key.name),
+            )
+        )
+        self.jobs = {gvk: self._follow_jobs(kind) for gvk, kind in self.kinds.items()}
+
+    @property
+    def is_connected(self) -> bool:
+        """Return whether decisions may be made from the caches."""
+        synced = (f.cache.synced for f in (self.checks, self.configs, self.clusters, self.workloads))
+        return self.client.report.connection is Connection.CONNECTED and all(synced)
+
+    def workload(self, key: Key) -> HubRecord | Unreadable | None:
+        """Return a Workload."""
+        return self.workloads.cache.get(key)
+
+    def our_checks(self) -> frozenset[str]:
+        """Return the names of the AdmissionChecks that are ours to serve."""
+        return frozenset(check.name for check in readable(self.checks.cache) if self.is_ours(check))
+
+    def is_ours(self, check: CheckRecord) -> bool:
+        """Return whether a check is ours to serve."""
+        return check.controller_name == self._controller_name
+
+    def clusters_of(self, check_name: str) -> tuple[str, ...] | None:
+        """Return the clusters that a check leads to, in order of preference; None if it leads nowhere."""
+        check = self.checks.cache.get(Key("", check_name))
+        if not isinstance(check, CheckRecord) or not check.config:
+            return None
+        config = self.configs.cache.get(Key("", check.config))
+        return config.clusters if isinstance(config, ConfigRecord) else None
+
+    def listed_clusters(self) -> frozenset[str]:
+        """Return every cluster that one of our checks leads to."""
+        return frozenset(name for check in self.our_checks() for name in self.clusters_of(check) or ())
+
+    def checks_using(self, config: str) -> list[str]:
+        """Return our checks whose parameters name a MultiKueueConfig."""
+        return [check.name for check in readable(self.checks.cache) if self.is_ours(check) and check.config == config]
+
+    def checks_listing(self, cluster: str) -> list[str]:
+        """Return our checks that lead to a cluster."""
+        return [name for name in self.our_checks() if cluster in (self.clusters_of(name) or ())]
+
+    def workloads_with(self, check: str) -> Iterable[Key]:
+        """Return the Workloads that name a check."""
+        return self.workloads.cache.keys_in(BY_CHECK, check)
+
+    def workloads_of_job(self, kind: JobKind, key: Key) -> set[Key]:
+        """Return the Workloads that belong to a job."""
+        keys = set(self.workloads.cache.keys_in(BY_OWNER, (kind.gvk, key.namespace, key.name)))
+        job = self.jobs[kind.gvk].cache.get(key)
+        if isinstance(job, JobRecord) and job.group:
+            keys.add(Key(job.namespace, job.group))
+        return keys
+
+    def siblings(self, hub: HubRecord) -> tuple[HubRecord, ...]:
+        """Return the other Workloads of the same job."""
+        if hub.owner is None or hub.component_index is None:
+            return ()
+        place = (hub.owner.gvk, hub.namespace, hub.owner.name)
+        others = (self.workload(key) for key in self.workloads.cache.keys_in(BY_OWNER, place))
+        return tuple(o for o in others if isinstance(o, HubRecord) and o.uid != hub.uid)
+
+    def jobs_of(self, hub: HubRecord) -> HubJobs:
+        """Return the hub's job of a Workload."""
+        kind = self.kinds.get(hub.owner.gvk) if hub.owner is not None else None
+        if hub.owner is None or kind is None:
+            return HubJobs()
+        followed = self.jobs[kind.gvk]
+        if not followed.cache.synced:
+            return HubJobs(kind, known=followed.reflector.state.phase is Phase.NOT_SERVED)
+        job = followed.cache.get(Key(hub.namespace, hub.owner.name))
+        if not isinstance(job, JobRecord):
+            return HubJobs(kind, known=job is None)
+        if not job.group:
+            return HubJobs(kind, members=(job,))
+        keys = sorted(followed.cache.keys_in(BY_GROUP, (job.namespace, job.group)))
+        members = (followed.cache.get(key) for key in keys)
+        return HubJobs(kind, members=tuple(m for m in members if isinstance(m, JobRecord)))
+
+    def _follow_jobs(self, kind: JobKind) -> Followed[JobRecord]:
+        return self.client.follow(
+            WatchedKind(
+                api_kind(kind),
+                job_reader(kind),
+                required=False,
+                indexes={BY_GROUP: _group_of},
+                on_change=lambda key: self._notices.on_job(kind, key),
+            )
+        )
+
+
+def readable(cache: Cache[CheckRecord]) -> list[CheckRecord]:
+    """Return the objects of a cache that can be read."""
+    values = (cache.get(key) for key in cache)
+    return [value for value in values if isinstance(value, CheckRecord)]
+
+
+def _checks_of(workload: HubRecord) -> Iterable[Hashable]:
+    return tuple(entry.name for entry in workload.checks)
+
+
+def _owner_of(workload: HubRecord) -> Iterable[Hashable]:
+    owner = workload.owner
+    return ((owner.gvk, workload.namespace, owner.name),) if owner is not None else ()
+
+
+def _group_of(job: JobRecord) -> Iterable[Hashable]:
+    return ((job.namespace, job.group),) if job.group else ()
+
+
+def _version_of(raw: Raw) -> str:
+    """Keep of a Secret only which version it is: its content is fetched when it is needed, and held nowhere."""
+    return str(raw["metadata"]["resourceVersion"])

@@ -1,0 +1,92 @@
+"""Carries out actions on the hub: the Workload's status and annotations, each under the version that was decided on.
+
+After a write of ours the next one is fenced by the version that it led to, so a chain of writes holds only as long as
+nobody else writes in between.
+"""
+
+from typing import TYPE_CHECKING
+
+from config.api.meta import format_time
+from config.names import CONTROLLER_NAME
+from gates.actions import EmitEvent, HubAction, PatchHubStatus
+from gates.patches import hub_annotation, hub_status_patch
+from gates.records import HubRecord, hub_record
+from gates.texts import EVENT_LIMIT, cut
+from manager.hub import HubLink
+from manager.kinds import EVENTS, WORKLOADS
+from manager.logs import get_log
+from workerclient.budget import Lane
+from workerclient.clock import Clock
+from workerclient.errors import ClusterError
+from workerclient.kind import Key
+from workerclient.resource import Precondition, Resource
+
+if TYPE_CHECKING:
+    from workerclient.codec import Raw
+
+
+class HubHand:
+    """Carries out actions on one hub Workload after another."""
+
+    def __init__(self, hub: HubLink, clock: Clock) -> None:
+        self._hub = hub
+        self._clock = clock
+        self._events: Resource[Raw] = hub.client.resource(EVENTS)
+        self._written = 0
+
+    async def carry_out(self, hub: HubRecord, check: str, action: HubAction) -> HubRecord:
+        """Carry out one action and return the Workload as it is then."""
+        match action:
+            case PatchHubStatus():
+                return await self._patch_status(hub, check, action)
+            case EmitEvent():
+                await self._emit(hub, action)
+                return hub
+            case _:
+                annotations = hub_annotation(action)
+                return await self._annotate(hub, annotations)
+
+    async def _patch_status(self, hub: HubRecord, check: str, action: PatchHubStatus) -> HubRecord:
+        operations = hub_status_patch(hub, check, action, self._clock.now_ns())
+        if not operations:
+            return hub
+        fence = Precondition(hub.uid, hub.resource_version)
+        key = Key(hub.namespace, hub.name)
+        return hub_record(await self._hub.workloads.resource.json_patch(key, operations, fence, subresource="status"))
+
+    async def _annotate(self, hub: HubRecord, annotations: dict[str, str]) -> HubRecord:
+        fence = Precondition(hub.uid, hub.resource_version)
+        key = Key(hub.namespace, hub.name)
+        patch = {"metadata": {"annotations": annotations}}
+        return hub_record(await self._hub.workloads.resource.merge_patch(key, patch, fence, lane=Lane.URGENT))
+
+    async def _emit(self, hub: HubRecord, action: EmitEvent) -> None:
+        """Write an Event; one that is lost is not missed."""
+        self._written += 1
+        now_ns = self._clock.now_ns()
+        now = format_time(now_ns)
+        event = {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": f"{hub.name[:200]}.{now_ns:x}.{self._written:x}", "namespace": hub.namespace},
+            "involvedObject": {
+                "apiVersion": WORKLOADS.api_version,
+                "kind": WORKLOADS.kind,
+                "namespace": hub.namespace,
+                "name": hub.name,
+                "uid": hub.uid,
+                "resourceVersion": hub.resource_version,
+            },
+            "type": "Warning" if action.warning else "Normal",
+            "reason": action.reason,
+            "message": cut(action.message, EVENT_LIMIT),
+            "source": {"component": CONTROLLER_NAME},
+            "reportingComponent": CONTROLLER_NAME,
+            "firstTimestamp": now,
+            "lastTimestamp": now,
+            "count": 1,
+        }
+        try:
+            await self._events.create(event)
+        except ClusterError as error:
+            get_log().warning("event.lost", workload=str(Key(hub.namespace, hub.name)), error=str(error))

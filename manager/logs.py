@@ -1,0 +1,61 @@
+"""Log lines: an event name first, then keys and values, and the id of the reconcile that caused them.
+
+One line for each decision that changed something; nothing for one that did not.
+"""
+
+import logging
+import sys
+from contextvars import ContextVar
+from itertools import count
+from typing import Any, Final
+
+import structlog
+
+from config.choices import LogFormat
+from config.sections import Logging
+
+_cause: ContextVar[str] = ContextVar("cause", default="")
+_numbers: Final = count(1)
+
+Log = structlog.typing.FilteringBoundLogger
+
+
+def configure_logging(settings: Logging) -> None:
+    """Write log lines to standard error in the form that the configuration asks for."""
+    renderer: Any = (
+        structlog.processors.JSONRenderer()
+        if settings.format is LogFormat.JSON
+        else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+    )
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            _add_cause,
+            structlog.processors.format_exc_info,
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[settings.level.upper()]),
+        logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
+        cache_logger_on_first_use=False,
+    )
+
+
+def get_log() -> Log:
+    """Return the logger."""
+    log: Log = structlog.get_logger()
+    return log
+
+
+def begin_cause() -> str:
+    """Give the current task an id that all its log lines carry, and those of tasks that it starts."""
+    cause = f"r{next(_numbers)}"
+    _cause.set(cause)
+    return cause
+
+
+def _add_cause(_logger: Any, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    cause = _cause.get()
+    if cause:
+        event["cause"] = cause
+    return event

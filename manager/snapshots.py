@@ -1,0 +1,100 @@
+"""Takes the state of one Workload out of all caches at one moment, for the pure code to look at."""
+
+from collections.abc import Callable, Mapping
+
+from gates.assembling import HubJobs, Snapshot, WorkerFacts
+from gates.jobs.records import JobRecord
+from gates.records import HubRecord, ReplicaRecord
+from gates.view import Reach
+from manager.hub import HubLink
+from manager.lanes import Lanes
+from manager.remote import remote_members
+from manager.worker import WorkerLink
+from workerclient.cache import Unreadable
+from workerclient.clock import Clock
+from workerclient.kind import Key
+
+
+class Snapshots:
+    """Reads the caches of the hub and of all workers."""
+
+    def __init__(
+        self,
+        hub: HubLink,
+        links: Mapping[str, WorkerLink],
+        lost_since: Callable[[str], int],
+        lanes: Lanes,
+        clock: Clock,
+    ) -> None:
+        self._hub = hub
+        self._links = links
+        self._lost_since = lost_since
+        self._lanes = lanes
+        self._clock = clock
+
+    def take(self, record: HubRecord, *, departed: bool) -> Snapshot:
+        """Return everything about one Workload."""
+        checks = self._hub.our_checks()
+        entry = record.check(checks)
+        listed = (self._hub.clusters_of(entry.name) if entry is not None else None) or ()
+        jobs = self._hub.jobs_of(record)
+        names = (*listed, *sorted(name for name in self._links if name not in listed))
+        positions = {name: position for position, name in enumerate(listed)}
+        facts = (self._facts(name, positions.get(name), record, jobs) for name in names)
+        return Snapshot(
+            hub=record,
+            our_checks=checks,
+            jobs=jobs,
+            workers=tuple(each for each in facts if each.position is not None or _is_involved(each)),
+            siblings=self._hub.siblings(record),
+            departed=departed,
+        )
+
+    def config_is_readable(self, record: HubRecord) -> bool:
+        """Return whether the Workload's check leads to a list of clusters."""
+        entry = record.check(self._hub.our_checks())
+        return entry is None or self._hub.clusters_of(entry.name) is not None
+
+    def _facts(self, name: str, position: int | None, record: HubRecord, jobs: HubJobs) -> WorkerFacts:
+        link = self._links.get(name)
+        key = Key(record.namespace, record.name)
+        if link is None:
+            return WorkerFacts(name, position, Reach.LOST, lost_since_ns=self._lost_since(name))
+        reach = link.reach(jobs.kind)
+        found = link.replica(key)
+        problem = self._lanes.problem(key, name)
+        if isinstance(found, Unreadable):
+            reach, problem = Reach.UNREADABLE, f"worker {name}: {found.problem}"
+        replica = found if isinstance(found, ReplicaRecord) and reach is Reach.SYNCED else None
+        memory = link.recall(key)
+        now = self._clock.monotonic()
+        return WorkerFacts(
+            name=name,
+            position=position,
+            reach=reach,
+            lost_since_ns=self._lost_since(name) if reach is Reach.LOST else None,
+            clock_skew_ns=link.clock_skew_ns,
+            dialect=link.dialect,
+            gates=link.judge_gates(replica),
+            replica=replica,
+            jobs=_jobs(link, key, jobs) if reach is Reach.SYNCED else (),
+            foreign_workload=memory.foreign_workload_until > now,
+            foreign_job=memory.foreign_job_until > now,
+            serves_kind=link.serves(jobs.kind),
+            confirmed=frozenset(memory.confirmed),
+            busy=self._lanes.is_busy(key, name),
+            problem=problem,
+        )
+
+
+def _jobs(link: WorkerLink, key: Key, jobs: HubJobs) -> tuple[JobRecord, ...]:
+    found = {job.uid: job for _, job in link.jobs_of(key)}
+    for job in remote_members(link, jobs):
+        # A job that names another Workload belongs to that one, unless the hub's job is where they meet.
+        if not job.workload or job.workload == key.name or job.elastic:
+            found[job.uid] = job
+    return tuple(found.values())
+
+
+def _is_involved(facts: WorkerFacts) -> bool:
+    return facts.replica is not None or bool(facts.jobs)

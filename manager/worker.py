@@ -1,0 +1,212 @@
+"""One worker as the daemon holds it: its client, the caches of Workloads and jobs, and what it was found to speak.
+
+Invariant: `reach` is SYNCED only when every cache that absence is read from is complete and the worker's spelling of
+gates is known.
+"""
+
+import asyncio
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from config.kubeconfig.access import ClusterAccess
+from config.names import ORIGIN_LABEL
+from gates.dialect import KUEUE, Dialect
+from gates.jobs.kinds import JobKind
+from gates.jobs.records import JobRecord, job_reader
+from gates.records import ReplicaRecord, replica_record
+from gates.settings import MINUTE
+from gates.support import dialect_served, judge_replica
+from gates.view import GateSupport, Reach
+from manager.kinds import WORKLOADS, api_kind
+from workerclient.cache import Unreadable
+from workerclient.cluster import ClientLimits, ClusterClient, Connection, ConnectionReport, Followed, Surroundings
+from workerclient.errors import ClusterError
+from workerclient.kind import Key
+from workerclient.reflector import Phase
+from workerclient.watched import WatchedKind
+
+BY_WORKLOAD: Final = "workload"
+_DOUBT_NS: Final = 10 * MINUTE
+"""How long a worker that showed no gate is believed not to have any; then it is tried again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notices:
+    """Whom a worker tells about changes; the callbacks return at once."""
+
+    on_workload: Callable[[str, Key], None]
+    on_job: Callable[[JobKind, Key, tuple[Key, ...]], None]
+    on_connection: Callable[[str], None]
+
+
+@dataclass(slots=True)
+class Remembered:
+    """What this process learnt about one Workload on one worker; losing it in a restart errs to asking again."""
+
+    foreign_workload_until: float = 0.0
+    foreign_job_until: float = 0.0
+    confirmed: set[str] = field(default_factory=set)
+
+
+class WorkerLink:
+    """The connection to one worker; `run` once."""
+
+    def __init__(
+        self,
+        name: str,
+        access: ClusterAccess,
+        surroundings: Surroundings,
+        limits: ClientLimits,
+        origin: str,
+        kinds: Iterable[JobKind],
+        notices: Notices,
+    ) -> None:
+        self.name = name
+        self.access = access
+        self.dialect: Dialect = KUEUE
+        self.memory: dict[Key, Remembered] = {}
+        self._clock = surroundings.clock
+        self._notices = notices
+        self._connected = asyncio.Event()
+        self._is_understood = False
+        self._prunes_gates = False
+        self._support = GateSupport.UNKNOWN
+        self._judged_ns = 0
+        self.client = ClusterClient(name, access, surroundings, limits, self._on_connection)
+        selector = f"{ORIGIN_LABEL}={origin}"
+        self.workloads: Followed[ReplicaRecord] = self.client.follow(
+            WatchedKind(WORKLOADS, replica_record, label_selector=selector, on_change=self._on_workload)
+        )
+        self.jobs: dict[str, Followed[JobRecord]] = {
+            kind.gvk: self.client.follow(
+                WatchedKind(
+                    api_kind(kind),
+                    job_reader(kind),
+                    label_selector=selector,
+                    required=False,
+                    indexes={BY_WORKLOAD: _workload_of},
+                    on_change=self._job_notice(kind),
+                )
+            )
+            for kind in kinds
+        }
+
+    @property
+    def report(self) -> ConnectionReport:
+        """Return whether the worker is there."""
+        return self.client.report
+
+    @property
+    def is_connected(self) -> bool:
+        """Return whether the worker can be used."""
+        return self.report.connection is Connection.CONNECTED and self._is_understood
+
+    @property
+    def clock_skew_ns(self) -> int:
+        """Return how far the worker's clock runs ahead of ours, as far as that is certain."""
+        skew = self.client.skew
+        if skew is None or abs(skew.seconds) <= skew.uncertainty_seconds:
+            return 0
+        return int(skew.seconds * 1e9)
+
+    def reach(self, kind: JobKind | None) -> Reach:
+        """Return whether absence on the worker may be believed, for a Workload whose job is of that kind."""
+        if self.report.connection is Connection.LOST:
+            return Reach.LOST
+        if not self.is_connected or not self.workloads.cache.synced:
+            return Reach.UNREADABLE
+        if kind is not None and not self.jobs[kind.gvk].cache.synced and self.serves(kind):
+            return Reach.UNREADABLE
+        return Reach.SYNCED
+
+    def serves(self, kind: JobKind | None) -> bool:
+        """Return whether the worker knows a kind of job."""
+        return kind is None or self.jobs[kind.gvk].reflector.state.phase is not Phase.NOT_SERVED
+
+    def replica(self, key: Key) -> ReplicaRecord | Unreadable | None:
+        """Return the Workload of that name with our origin."""
+        return self.workloads.cache.get(key)
+
+    def jobs_of(self, key: Key) -> list[tuple[str, JobRecord]]:
+        """Return the jobs with our origin that name the Workload, with their kinds."""
+        found = []
+        for gvk, followed in self.jobs.items():
+            for job_key in followed.cache.keys_in(BY_WORKLOAD, key):
+                job = followed.cache.get(job_key)
+                if isinstance(job, JobRecord):
+                    found.append((gvk, job))
+        return found
+
+    def remember(self, key: Key) -> Remembered:
+        """Return what this process learnt about a Workload here, to be read and changed."""
+        return self.memory.setdefault(key, Remembered())
+
+    def recall(self, key: Key) -> Remembered:
+        """Return what this process learnt about a Workload here, to be read."""
+        return self.memory.get(key) or _NOTHING
+
+    def judge_gates(self, replica: ReplicaRecord | None) -> GateSupport:
+        """Return whether the worker honours gates, after a look at one more replica."""
+        now_ns = self._clock.now_ns()
+        if self._prunes_gates:
+            return GateSupport.MISSING
+        if replica is not None:
+            age_ns = now_ns - (replica.created_ns - self.clock_skew_ns)
+            verdict = judge_replica(replica, self.dialect, age_ns)
+            if verdict is not GateSupport.UNKNOWN:
+                self._support, self._judged_ns = verdict, now_ns
+        if self._support is GateSupport.MISSING and now_ns - self._judged_ns > _DOUBT_NS:
+            self._support = GateSupport.UNKNOWN
+        return self._support
+
+    async def run(self) -> None:
+        """Follow the worker until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.client.run())
+            group.create_task(self._understand())
+
+    def reconfigure(self, access: ClusterAccess) -> None:
+        """Go on with another address or identity."""
+        self.client.reconfigure(access)
+        self.access = access
+
+    async def _understand(self) -> None:
+        """Learn after every connection how the worker spells gates; if it does not say, Kueue's way is assumed."""
+        while True:
+            await self._connected.wait()
+            self._connected.clear()
+            try:
+                dialect, knows_gates = dialect_served(await self.client.openapi(WORKLOADS))
+            except ClusterError:
+                dialect, knows_gates = None, True
+            self.dialect = dialect or KUEUE
+            self._prunes_gates = not knows_gates
+            self._support = GateSupport.UNKNOWN
+            self._is_understood = True
+            self._notices.on_connection(self.name)
+
+    def _on_connection(self, report: ConnectionReport) -> None:
+        if report.connection is not Connection.CONNECTED:
+            self._is_understood = False
+        elif not self._is_understood:
+            self._connected.set()
+        self._notices.on_connection(self.name)
+
+    def _on_workload(self, key: Key) -> None:
+        self._notices.on_workload(self.name, key)
+
+    def _job_notice(self, kind: JobKind) -> Callable[[Key], None]:
+        def notice(key: Key) -> None:
+            job = self.jobs[kind.gvk].cache.get(key)
+            named = (Key(key.namespace, job.workload),) if isinstance(job, JobRecord) and job.workload else ()
+            self._notices.on_job(kind, key, named)
+
+        return notice
+
+
+_NOTHING: Final = Remembered()
+
+
+def _workload_of(job: JobRecord) -> Iterable[Hashable]:
+    return (Key(job.namespace, job.workload),) if job.workload else ()

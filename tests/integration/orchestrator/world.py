@@ -1,0 +1,570 @@
+"""A hub and its workers on loopback, the daemon on a virtual clock, and the tests in the role of Kueue.
+
+Tests change the clusters through their stores, as Kueue and users would through the API; the daemon under test speaks
+HTTPS to them like to any other cluster. Nothing here waits for time: `settled` waits until the daemon knows all that
+the clusters hold and has nothing left to do.
+"""
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from copy import deepcopy
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from config.names import CONFIG_API_VERSION, CONFIG_KIND, MULTIKUEUE_NAME, ORIGIN_LABEL
+from config.settings import Configuration
+from gates.actions import Decision
+from gates.view import Group
+from localcluster.clock import Timer
+from localcluster.cluster import LocalCluster, Partition
+from localcluster.kinds import Kind
+from localcluster.registry import all_kinds
+from manager.daemon import Daemon, Observers, identify
+from tests.clusters import access_to
+from tests.virtual_time import VirtualClock, let_run, until
+from workerclient.cluster import Connection, Followed, Surroundings
+
+Obj = dict[str, Any]
+
+NAMESPACE = "team"
+CHECK = "mk"
+CONFIG = "workers"
+ORIGIN = "hub-under-test"
+SYSTEM = "turnstile-system"
+KUEUE = "kueue.x-k8s.io"
+
+
+def steady() -> float:
+    """Make every random delay half as long as it can be."""
+    return 0.5
+
+
+class _Alarm:
+    def __init__(self) -> None:
+        self.is_off = False
+
+    def cancel(self) -> None:
+        self.is_off = True
+
+
+class ClusterClock:
+    """A cluster's clock that goes with the test's, with a skew of its own."""
+
+    def __init__(self, virtual: VirtualClock) -> None:
+        self._virtual = virtual
+        self.skew = timedelta()
+
+    def now(self) -> datetime:
+        return datetime.fromtimestamp(self._virtual.now_ns() / 1e9, UTC) + self.skew
+
+    def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
+        alarm = _Alarm()
+        self._virtual.wake_at(self._virtual.monotonic() + seconds, lambda: None if alarm.is_off else callback())
+        return alarm
+
+
+class Cluster:
+    """One cluster in the hands of a test."""
+
+    def __init__(self, name: str, directory: Path, clock: VirtualClock, kinds: tuple[Kind, ...] | None = None) -> None:
+        self.name = name
+        self.clock = ClusterClock(clock)
+        self.local = LocalCluster(name, directory, clock=self.clock, kinds=kinds)
+        self.store = self.local.store
+
+    def now(self) -> str:
+        return self.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    def create(self, plural: str, document: Obj, group: str = "", namespace: str = "") -> Obj:
+        return self.store.create(self.store.kind(plural, group), deepcopy(document), namespace).version.obj
+
+    def find(self, plural: str, name: str, group: str = "", namespace: str = NAMESPACE) -> Obj | None:
+        found = self.store.collection(self.store.kind(plural, group)).get((namespace, name))
+        return found.obj if found is not None else None
+
+    def get(self, plural: str, name: str, group: str = "", namespace: str = NAMESPACE) -> Obj:
+        found = self.find(plural, name, group, namespace)
+        assert found is not None, f"{self.name} has no {plural} {namespace}/{name}"
+        return found
+
+    def delete(self, plural: str, name: str, group: str = "", namespace: str = NAMESPACE) -> None:
+        self.store.delete(self.store.kind(plural, group), name, namespace)
+
+    def change(
+        self, plural: str, name: str, change: Callable[[Obj], object], group: str = "", namespace: str = NAMESPACE
+    ) -> Obj:
+        def changed(stored: Obj) -> Obj:
+            copy = deepcopy(stored)
+            change(copy)
+            return copy
+
+        return self.store.patch(self.store.kind(plural, group), name, changed, namespace).version.obj
+
+    def change_status(
+        self, plural: str, name: str, change: Callable[[Obj], object], group: str = "", namespace: str = NAMESPACE
+    ) -> Obj:
+        def changed(stored: Obj) -> Obj:
+            copy = deepcopy(stored)
+            change(copy.setdefault("status", {}))
+            return copy
+
+        kind = self.store.kind(plural, group)
+        return self.store.patch(kind, name, changed, namespace, subresource="status").version.obj
+
+    # --- Workloads
+
+    def workload(self, name: str = "wl") -> Obj:
+        return self.get("workloads", name, KUEUE)
+
+    def has_workload(self, name: str = "wl") -> bool:
+        return self.find("workloads", name, KUEUE) is not None
+
+    def set_status(self, name: str, change: Callable[[Obj], object]) -> Obj:
+        return self.change_status("workloads", name, change, KUEUE)
+
+    def set_condition(
+        self, name: str, type_: str, status: str = "True", reason: str = "Test", message: str = ""
+    ) -> Obj:
+        entry = {
+            "type": type_,
+            "status": status,
+            "reason": reason,
+            "message": message,
+            "lastTransitionTime": self.now(),
+        }
+
+        def change(state: Obj) -> None:
+            others = [c for c in state.get("conditions", []) if c["type"] != type_]
+            state["conditions"] = [*others, entry]
+
+        return self.set_status(name, change)
+
+    def condition(self, type_: str, name: str = "wl") -> Obj | None:
+        conditions = self.workload(name).get("status", {}).get("conditions", [])
+        return next((c for c in conditions if c["type"] == type_), None)
+
+    def reserve(self, name: str = "wl") -> None:
+        """Reserve quota, as Kueue's scheduler does."""
+        workload = self.workload(name)
+        assignments = [
+            {"name": pod_set["name"], "count": pod_set["count"], "flavors": {"cpu": "default"}}
+            for pod_set in workload["spec"]["podSets"]
+        ]
+
+        def change(state: Obj) -> None:
+            state["admission"] = {"clusterQueue": "cq", "podSetAssignments": assignments}
+            others = [c for c in state.get("conditions", []) if c["type"] != "QuotaReserved"]
+            reserved = {
+                "type": "QuotaReserved",
+                "status": "True",
+                "reason": "QuotaReserved",
+                "message": "Quota reserved",
+                "lastTransitionTime": self.now(),
+            }
+            state["conditions"] = [*others, reserved]
+
+        self.set_status(name, change)
+
+    def admit(self, name: str = "wl") -> None:
+        """Admit a Workload, as Kueue does on a worker."""
+        self.reserve(name)
+        self.set_condition(name, "Admitted", reason="Admitted")
+
+    def block(self, name: str = "wl", position: str = "position") -> None:
+        """Ask for the gate, as Kueue's scheduler does when it would have to preempt."""
+        self.close_gate(name, position)
+        self.set_condition(name, "BlockedOnPreemptionGates", reason="PreemptionGated")
+
+    def close_gate(self, name: str = "wl", position: str = "position") -> None:
+        entry = {"name": MULTIKUEUE_NAME, position: "Closed", "lastTransitionTime": self.now()}
+        self.set_status(name, lambda state: state.update(preemptionGates=[entry]))
+
+    def gate(self, name: str = "wl", position: str = "position") -> str | None:
+        """Return how our gate stands."""
+        entries = self.workload(name).get("status", {}).get("preemptionGates", [])
+        return next((e[position] for e in entries if e["name"] == MULTIKUEUE_NAME), None)
+
+    def evict(self, name: str = "wl", reason: str = "Preempted", message: str = "Preempted") -> None:
+        """Evict a Workload, as Kueue does: gates close and the signal is withdrawn in the same write."""
+
+        def change(state: Obj) -> None:
+            stamp = self.now()
+            gone = ("QuotaReserved", "Admitted", "BlockedOnPreemptionGates", "Evicted")
+            kept = [c for c in state.get("conditions", []) if c["type"] not in gone]
+            withdrawn = [
+                {
+                    "type": c["type"],
+                    "status": "False",
+                    "reason": reason,
+                    "message": message,
+                    "lastTransitionTime": stamp,
+                }
+                for c in state.get("conditions", [])
+                if c["type"] in gone[:3]
+            ]
+            evicted = {
+                "type": "Evicted",
+                "status": "True",
+                "reason": reason,
+                "message": message,
+                "lastTransitionTime": stamp,
+            }
+            state["conditions"] = [*kept, *withdrawn, evicted]
+            state.pop("admission", None)
+            for gate in state.get("preemptionGates", []):
+                gate.update(position="Closed", lastTransitionTime=stamp)
+
+        self.set_status(name, change)
+
+    def finish(self, name: str = "wl", reason: str = "Succeeded", message: str = "Job finished successfully") -> None:
+        self.set_condition(name, "Finished", reason=reason, message=message)
+
+
+def workload(name: str = "wl", owner: Obj | None = None, **spec: Any) -> Obj:
+    """Return a Workload as Kueue makes it for a job."""
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}
+    template = {"spec": {"containers": [container], "restartPolicy": "Never"}}
+    metadata: Obj = {"name": name, "namespace": NAMESPACE, "labels": {"kueue.x-k8s.io/job-uid": "u"}}
+    if owner is not None:
+        reference = {key: owner[key] for key in ("apiVersion", "kind")}
+        reference |= {"name": owner["metadata"]["name"], "uid": owner["metadata"]["uid"], "controller": True}
+        metadata["ownerReferences"] = [reference]
+    return {
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
+        "kind": "Workload",
+        "metadata": metadata,
+        "spec": {"queueName": "main", "podSets": [{"name": "main", "count": 1, "template": template}], **spec},
+    }
+
+
+def job(name: str = "job", managed_by: str | None = MULTIKUEUE_NAME, **spec: Any) -> Obj:
+    """Return a batch/v1 Job as a user submits it."""
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}
+    managed = {"managedBy": managed_by} if managed_by is not None else {}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name, "namespace": NAMESPACE, "labels": {"kueue.x-k8s.io/queue-name": "main"}},
+        "spec": {
+            "suspend": True,
+            **managed,
+            "template": {"spec": {"containers": [container], "restartPolicy": "Never"}},
+            **spec,
+        },
+    }
+
+
+@dataclass
+class World:
+    """A hub, its workers, and at most one daemon."""
+
+    clock: VirtualClock
+    hub: Cluster
+    workers: dict[str, Cluster]
+    options: Obj = field(default_factory=dict)
+    daemon: Daemon | None = None
+    decisions: list[tuple[Group, Decision]] = field(default_factory=list)
+    _task: asyncio.Task[None] | None = None
+
+    def __getitem__(self, name: str) -> Cluster:
+        return self.workers[name]
+
+    # --- the daemon
+
+    def configuration(self) -> Configuration:
+        document: Obj = {
+            "api_version": CONFIG_API_VERSION,
+            "kind": CONFIG_KIND,
+            "hub": {"origin": ORIGIN, "namespace": SYSTEM},
+            "jobs": {"integrations": ["batch/job"]},
+            **self.options,
+        }
+        return Configuration(**document)
+
+    async def start(self) -> Daemon:
+        """Start a daemon and wait until it knows its clusters."""
+        surroundings = Surroundings(self.clock, steady)
+        configuration = self.configuration()
+        access = access_to(self.hub.local)
+        identity = await identify(configuration, access, surroundings)
+        observers = Observers(on_decision=lambda group, decision: self.decisions.append((group, decision)))
+        self.daemon = Daemon(configuration, access, identity, surroundings, observers)
+        self._task = asyncio.create_task(self.daemon.run())
+        return self.daemon
+
+    async def stop(self) -> None:
+        """End the daemon at once, as a kill does: nothing is finished that was begun."""
+        task, self._task, self.daemon = self._task, None, None
+        if task is not None:
+            task.cancel()
+            await asyncio.wait([task])
+            if not task.cancelled() and task.exception() is not None:
+                raise task.exception()  # type: ignore[misc]
+
+    async def connected(self, *names: str) -> None:
+        """Wait until the daemon is connected to the hub and these workers, all of them if none is named."""
+        wanted = names or tuple(self.workers)
+        await self.until(lambda: self._is_connected(wanted))
+
+    def _is_connected(self, names: Iterable[str]) -> bool:
+        daemon = self._running()
+        links = daemon.fleet.links
+        return daemon.hub.is_connected and all(name in links and links[name].is_connected for name in names)
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        """Wait for something that the daemon brings about."""
+
+        def met() -> object:
+            if self._task is not None and self._task.done():
+                self._task.result()
+            return condition()
+
+        await until(met)
+
+    async def settled(self) -> None:
+        """Wait until the daemon knows what its clusters hold and has nothing left to do."""
+        await self.until(self._is_settled)
+
+    async def pass_time(self, seconds: float, *, settle: bool = True) -> None:
+        """Let time pass in steps short enough for watches to be answered on the way."""
+        while seconds > 0:
+            step = min(seconds, 30.0)
+            await self.clock.advance(step)
+            seconds -= step
+            await self._caught_up(wait=settle)
+        if settle:
+            await self.settled()
+
+    async def cut(self, name: str, how: Partition = Partition.REFUSED) -> None:
+        """Make a worker unreachable and let as much time pass as the daemon needs to notice."""
+        await self.workers[name].local.partition(how)
+        await self._pass_until(lambda: not self._is_connected((name,)))
+        await self._pass_until(self._is_settled)
+
+    async def mend(self, name: str) -> None:
+        """Make a worker reachable and let as much time pass as the daemon needs to come back to it."""
+        await self.workers[name].local.heal()
+        await self._pass_until(lambda: self._is_connected((name,)))
+        await self._pass_until(self._is_settled)
+
+    async def known(self, *names: str) -> None:
+        """Let time pass until the daemon knows of these workers whether they are there."""
+        await self._pass_until(lambda: set(names) <= set(self._running().fleet.health()))
+        await self._pass_until(self._is_settled)
+
+    async def _pass_until(self, condition: Callable[[], object]) -> None:
+        async def pass_time() -> None:
+            while not condition():
+                await self.clock.advance(0.1)
+                await asyncio.sleep(0.001)
+
+        await asyncio.wait_for(pass_time(), 20)
+
+    def lost_for(self, name: str) -> float:
+        """Return for how many seconds a worker has been unreachable."""
+        since = self._running().fleet.links[name].report.lost_since_ns
+        assert since is not None
+        return (self.clock.now_ns() - since) / 1e9
+
+    async def _caught_up(self, *, wait: bool) -> None:
+        await let_run()
+        if wait:
+            await self.until(lambda: self._running().workloads.is_idle)
+        else:
+            await asyncio.sleep(0.01)
+
+    def _running(self) -> Daemon:
+        assert self.daemon is not None
+        return self.daemon
+
+    def _is_settled(self) -> bool:
+        daemon = self._running()
+        if not (daemon.hub.is_connected and daemon.workloads.is_idle and daemon.conditions.is_idle):
+            return False
+        if daemon.lanes.in_flight:
+            return False
+        followed: list[Followed[Any]] = [
+            daemon.hub.checks,
+            daemon.hub.configs,
+            daemon.hub.clusters,
+            daemon.hub.workloads,
+            *daemon.hub.jobs.values(),
+        ]
+        if not all(_in_step(self.hub, each, "") for each in followed):
+            return False
+        for name, link in daemon.fleet.links.items():
+            if link.report.connection is Connection.CONNECTED and name in self.workers:
+                if not link.is_connected:
+                    return False
+                kinds: list[Followed[Any]] = [link.workloads, *link.jobs.values()]
+                if not all(_in_step(self.workers[name], each, ORIGIN) for each in kinds):
+                    return False
+        return True
+
+    # --- the hub's objects
+
+    def list_workers(self, *names: str) -> None:
+        """Create or change the MultiKueueConfig."""
+        clusters = list(names)
+        if self.hub.find("multikueueconfigs", CONFIG, KUEUE, "") is None:
+            document = {"metadata": {"name": CONFIG}, "spec": {"clusters": clusters}}
+            self.hub.create("multikueueconfigs", document, KUEUE)
+            return
+        self.hub.change("multikueueconfigs", CONFIG, lambda c: c["spec"].update(clusters=clusters), KUEUE, "")
+
+    def add_cluster(self, name: str, secret: str | None = None) -> None:
+        """Create a MultiKueueCluster with its kubeconfig Secret."""
+        self.put_secret(name)
+        source = {"kubeConfig": {"location": secret or name, "locationType": "Secret"}}
+        document = {"metadata": {"name": name}, "spec": {"clusterSource": source}}
+        self.hub.create("multikueueclusters", document, KUEUE)
+
+    def put_secret(self, name: str, content: bytes | None = None) -> None:
+        raw = content if content is not None else self.workers[name].local.kubeconfig_path.read_bytes()
+        data = {"kubeconfig": base64.b64encode(raw).decode()}
+        if self.hub.find("secrets", name, namespace=SYSTEM) is not None:
+            self.hub.change("secrets", name, lambda s: s.update(data=data), namespace=SYSTEM)
+            return
+        self.hub.create("secrets", {"metadata": {"name": name}, "data": data}, namespace=SYSTEM)
+
+    def submit(self, name: str = "wl", owner: Obj | None = None, *, check: str = CHECK, **spec: Any) -> Obj:
+        """Create a job with its Workload, without quota."""
+        if owner is None:
+            owner = self.hub.create("jobs", job(f"job-{name}"), "batch", NAMESPACE)
+        self.hub.create("workloads", workload(name, owner, **spec), KUEUE, NAMESPACE)
+        return self.give_check(name, check)
+
+    def submit_ownerless(self, name: str = "wl", **spec: Any) -> Obj:
+        self.hub.create("workloads", workload(name, **spec), KUEUE, NAMESPACE)
+        return self.give_check(name)
+
+    def give_check(self, name: str, check: str = CHECK, state: str = "Pending") -> Obj:
+        """Let hub Kueue add an admission check to a Workload."""
+        entry = {"name": check, "state": state, "message": "", "lastTransitionTime": self.hub.now()}
+
+        def change(status: Obj) -> None:
+            others = [e for e in status.get("admissionChecks", []) if e["name"] != check]
+            status["admissionChecks"] = [*others, entry]
+
+        return self.hub.set_status(name, change)
+
+    def queue(self, name: str = "wl", **spec: Any) -> Obj:
+        """Submit a job and let the hub reserve quota for it."""
+        self.submit(name, **spec)
+        self.hub.reserve(name)
+        return self.hub.workload(name)
+
+    def check(self, name: str = "wl", check: str = CHECK) -> Obj:
+        entries = self.hub.workload(name)["status"]["admissionChecks"]
+        return next(e for e in entries if e["name"] == check)
+
+    def status(self, name: str = "wl") -> Obj:
+        status: Obj = self.hub.workload(name)["status"]
+        return status
+
+    def evict_on_hub(self, name: str = "wl", message: str = "Preempted to accommodate a workload") -> None:
+        """Evict on the hub, as Kueue does: the check goes back to Pending and the cluster is forgotten."""
+        self.hub.set_condition(name, "Evicted", reason="Preempted", message=message)
+
+        def change(status: Obj) -> None:
+            status.pop("clusterName", None)
+            status.pop("nominatedClusterNames", None)
+            for entry in status["admissionChecks"]:
+                entry.update(
+                    state="Pending", message="Reset to Pending after eviction", lastTransitionTime=self.hub.now()
+                )
+
+        self.hub.set_status(name, change)
+
+    def release_quota(self, name: str = "wl") -> None:
+        """Let the hub take the quota back once the job stopped."""
+
+        def change(status: Obj) -> None:
+            status.pop("admission", None)
+            gone = ("QuotaReserved", "Admitted")
+            status["conditions"] = [c for c in status["conditions"] if c["type"] not in gone]
+
+        self.hub.set_status(name, change)
+
+    def requeue(self, name: str = "wl") -> None:
+        """Let the hub reserve quota again after an eviction."""
+        self.hub.set_condition(name, "Evicted", status="False", reason="QuotaReserved")
+        self.hub.reserve(name)
+
+    def events(self) -> list[Obj]:
+        return self.hub.store.list(self.hub.store.kind("events"), NAMESPACE)
+
+    def holders(self, name: str = "wl") -> list[str]:
+        """Return the workers that hold a replica."""
+        return [each for each, cluster in self.workers.items() if cluster.has_workload(name)]
+
+
+def _in_step(cluster: Cluster, followed: Followed[Any], origin: str) -> bool:
+    """Return whether a cache holds exactly what its cluster holds."""
+    kind = followed.resource._kind
+    try:
+        stored = cluster.store.list(cluster.store.kind(kind.plural, kind.group))
+    except KeyError:
+        return True
+    wanted = {
+        (obj["metadata"].get("namespace", ""), obj["metadata"]["name"]): obj["metadata"]["resourceVersion"]
+        for obj in stored
+        if not origin or obj["metadata"].get("labels", {}).get(ORIGIN_LABEL) == origin
+    }
+    known = {}
+    for key in followed.cache:
+        identity = followed.cache.identity(key)
+        known[(key.namespace, key.name)] = identity.resource_version if identity else ""
+    return wanted == known
+
+
+@asynccontextmanager
+async def world(
+    directory: Path,
+    *names: str,
+    kinds: dict[str, tuple[Kind, ...]] | None = None,
+    prepared: bool = True,
+    **options: Any,
+) -> AsyncIterator[World]:
+    """Run a hub and workers; `prepared` makes the check, its configuration and the clusters."""
+    clock = VirtualClock()
+    hub = Cluster("hub", directory, clock)
+    workers = {name: Cluster(name, directory, clock, (kinds or {}).get(name, all_kinds())) for name in names}
+    made = World(clock, hub, workers, options)
+    clusters = [hub, *workers.values()]
+    try:
+        async with asyncio.TaskGroup() as group:
+            for cluster in clusters:
+                group.create_task(cluster.local.start())
+        for cluster in clusters:
+            cluster.create("namespaces", {"metadata": {"name": NAMESPACE}})
+        hub.create("namespaces", {"metadata": {"name": SYSTEM}})
+        if prepared:
+            parameters = {"apiGroup": KUEUE, "kind": "MultiKueueConfig", "name": CONFIG}
+            controller = options.get("hub", {}).get("controller_name", "multikueue-turnstile.dev/orchestrator")
+            spec = {"controllerName": controller, "parameters": parameters}
+            hub.create("admissionchecks", {"metadata": {"name": CHECK}, "spec": spec}, KUEUE)
+            made.list_workers(*names)
+            for name in names:
+                made.add_cluster(name)
+        yield made
+    finally:
+        try:
+            await made.stop()
+        finally:
+            for cluster in clusters:
+                await cluster.local.stop()
+
+
+@asynccontextmanager
+async def running(directory: Path, *names: str, **options: Any) -> AsyncIterator[World]:
+    """Run a hub, workers and a daemon that is connected to all of them."""
+    async with world(directory, *names, **options) as made:
+        await made.start()
+        await made.connected()
+        await made.settled()
+        yield made
