@@ -1,10 +1,11 @@
 """Annotations by which a user tells the stand-in how a job behaves, because nothing really runs."""
 
+import logging
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
-from config.api.meta import NANOSECONDS
+from config.api.meta import NANOSECONDS, object_key
 from config.names import DOMAIN
 
 RUN_SECONDS: Final = f"localcluster.{DOMAIN}/run-seconds"
@@ -13,6 +14,7 @@ STOP_SECONDS: Final = f"localcluster.{DOMAIN}/stop-seconds"
 """How long the job goes on after it was told to stop, or NEVER; without it the job stops at once."""
 NEVER: Final = "never"
 
+_LOG: Final = logging.getLogger(__name__)
 _MOST_SECONDS: Final = 10**9
 
 
@@ -32,6 +34,15 @@ def stop_ns(raw: Mapping[str, Any]) -> int | None:
     if text == NEVER:
         return None
     return 0 if text is None else _nanoseconds(STOP_SECONDS, text, f'a number of seconds or "{NEVER}"')
+
+
+def stop_ns_or_zero(raw: Mapping[str, Any]) -> int | None:
+    """Return how long a job takes to stop; one whose annotation cannot be understood stops at once."""
+    try:
+        return stop_ns(raw)
+    except AnnotationError as error:
+        _LOG.warning("job.stops_at_once: %s: %s", object_key(raw), error)
+        return 0
 
 
 def _annotation(raw: Mapping[str, Any], name: str) -> str | None:

@@ -6,13 +6,17 @@ depends on the objects, the order of their changes and the cluster's clock, and 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final, Self
 
 from config.api.meta import NANOSECONDS, ObjectKey
+from localcluster.kinds import Kind
 from localcluster.kueue.following import Changes, ObjectChange
+from localcluster.kueue.job_runner import JobRunner
+from localcluster.kueue.jobs import Jobs
+from localcluster.kueue.priorities import CLASS_KINDS
 from localcluster.kueue.profile import CURRENT, KueueProfile
 from localcluster.kueue.queue_status import QueueStatus
 from localcluster.kueue.scheduling import OBSERVED_KINDS, Scheduling
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
+_KINDS: Final = (*OBSERVED_KINDS, *CLASS_KINDS, ("jobs", "batch"))
 
 
 class LocalKueue:
@@ -36,10 +41,13 @@ class LocalKueue:
         self._timer: Timer | None = None
         writer = Writer(store)
         self.scheduling: Final = Scheduling(profile, writer)
+        self._jobs = Jobs(store, profile, writer)
         self._workloads = Workloads(store, profile, self.scheduling, writer)
+        self._runner = JobRunner(store, writer)
         self._queue_status = QueueStatus(store, self.scheduling.scheduler.model, writer)
-        kinds = [store.kind(*name) for name in OBSERVED_KINDS]
-        for change in _existing(store):
+        self._parts = (self._jobs, self._workloads, self._runner, self.scheduling, self._queue_status)
+        kinds = [store.kind(*name) for name in _KINDS]
+        for change in _existing(store, kinds):
             self._observe(change)
         self._changes = Changes(store, kinds, self._wake.set)
 
@@ -49,7 +57,7 @@ class LocalKueue:
 
     def next_ns(self) -> int | None:
         """Return when time alone makes a difference, None if only a change of an object does."""
-        moments = (self.scheduling.next_ns(), self._workloads.next_ns())
+        moments = (self.scheduling.next_ns(), self._workloads.next_ns(), self._runner.next_ns())
         return min((moment for moment in moments if moment is not None), default=None)
 
     def step(self) -> bool:
@@ -60,7 +68,7 @@ class LocalKueue:
         now_ns = self.now_ns()
         for change in self._changes.drain():
             self._observe(change)
-        return self._workloads.work(now_ns) or self.scheduling.work(now_ns) or self._queue_status.work(now_ns)
+        return any(part.work(now_ns) for part in self._parts)
 
     def settle(self) -> Self:
         """Do everything that can be done before time passes or somebody else acts."""
@@ -106,13 +114,12 @@ class LocalKueue:
 
     def _observe(self, change: ObjectChange) -> None:
         self.scheduling.observe(change, self.now_ns())
-        self._workloads.observe(change)
-        self._queue_status.observe(change)
+        for controller in (self._jobs, self._workloads, self._runner, self._queue_status):
+            controller.observe(change)
 
 
-def _existing(store: Store) -> Iterator[ObjectChange]:
+def _existing(store: Store, kinds: Iterable[Kind]) -> Iterator[ObjectChange]:
     """Yield what was there before, as if it had just been created."""
-    for name in OBSERVED_KINDS:
-        kind = store.kind(*name)
+    for kind in kinds:
         for version in store.collection(kind).scan():
             yield ObjectChange(kind.kind, ObjectKey(*version.key), None, version.obj)

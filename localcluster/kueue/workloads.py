@@ -4,7 +4,6 @@ It also stands in for the owners that nothing runs here: a Workload without a Jo
 told to go, after the time that its annotation says.
 """
 
-import logging
 from collections import defaultdict
 from typing import Final
 
@@ -14,7 +13,7 @@ from engine.cycles.object_events import Phase
 from engine.reporting import status as written
 from engine.reporting.status_writes import released_status, write
 from localcluster.kinds import Obj
-from localcluster.kueue.annotations import AnnotationError, stop_ns
+from localcluster.kueue.annotations import stop_ns_or_zero
 from localcluster.kueue.following import ObjectChange, WorkQueue
 from localcluster.kueue.owners import job_of, without_finalizer
 from localcluster.kueue.profile import KueueProfile
@@ -22,8 +21,6 @@ from localcluster.kueue.scheduling import Scheduling
 from localcluster.kueue.workload_life import Surroundings, next_status, wants_deactivation
 from localcluster.kueue.writing import Writer
 from localcluster.store import Store
-
-_LOG: Final = logging.getLogger(__name__)
 
 
 class Workloads:
@@ -112,11 +109,7 @@ class Workloads:
         is_told = eviction is not None and eviction.is_true and Phase.of(raw).holds_quota
         if eviction is None or not is_told or job_of(self._store, raw) is not None:
             return False
-        try:
-            stopping_ns = stop_ns(raw)
-        except AnnotationError as error:
-            _LOG.warning("workload.stops_at_once: %s: %s", object_key(raw), error)
-            stopping_ns = 0
+        stopping_ns = stop_ns_or_zero(raw)
         if stopping_ns is None:
             return False
         due_ns = eviction.last_transition_ns + stopping_ns

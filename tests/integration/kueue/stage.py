@@ -6,6 +6,7 @@ from typing import Any
 from config.api.meta import NANOSECONDS, Condition, conditions
 from config.names import KUEUE_GROUP
 from localcluster.clock import ManualClock
+from localcluster.deletion import DeleteOptions, Propagation
 from localcluster.gc import GarbageCollector
 from localcluster.kueue.profile import CURRENT, KueueProfile
 from localcluster.kueue.stand_in import LocalKueue
@@ -108,9 +109,10 @@ class Stage:
         return self
 
     def delete(self, kind: str, name: str) -> "Stage":
-        """Let somebody else delete an object."""
+        """Let somebody else delete an object, as kubectl does."""
         served = self.store.kind(*_PLURALS[kind])
-        self.store.delete(served, name, NAMESPACE if served.namespaced else "")
+        options = DeleteOptions(propagation=Propagation.BACKGROUND)
+        self.store.delete(served, name, NAMESPACE if served.namespaced else "", options)
         return self.settle()
 
     def workload(self, name: str) -> Json:
