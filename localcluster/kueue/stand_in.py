@@ -9,10 +9,11 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Protocol, Self
 
 from config.api.meta import NANOSECONDS, ObjectKey
 from localcluster.kinds import Kind
+from localcluster.kueue.flavors import Flavors
 from localcluster.kueue.following import Changes, ObjectChange
 from localcluster.kueue.job_runner import JobRunner
 from localcluster.kueue.jobs import Jobs
@@ -32,6 +33,16 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 _KINDS: Final = (*OBSERVED_KINDS, *CLASS_KINDS, ("jobs", "batch"))
 
 
+class Controller(Protocol):
+    """One of Kueue's controllers."""
+
+    def observe(self, change: ObjectChange) -> None:
+        """Note what a change of an object gives reason to look at."""
+
+    def work(self, now_ns: int, /) -> bool:
+        """Look at it, and write at most one thing about each object; tell whether anything was written."""
+
+
 class LocalKueue:
     """The Kueue of one local cluster; `profile` must be the one that the cluster's kinds were made for."""
 
@@ -41,11 +52,15 @@ class LocalKueue:
         self._timer: Timer | None = None
         writer = Writer(store)
         self.scheduling: Final = Scheduling(profile, writer)
-        self._jobs = Jobs(store, profile, writer)
         self._workloads = Workloads(store, profile, self.scheduling, writer)
         self._runner = JobRunner(store, writer)
+        self._controllers: tuple[Controller, ...] = (
+            Jobs(store, profile, writer),
+            self._workloads,
+            self._runner,
+            Flavors(store, writer),
+        )
         self._queue_status = QueueStatus(store, self.scheduling.scheduler.model, writer)
-        self._parts = (self._jobs, self._workloads, self._runner, self.scheduling, self._queue_status)
         kinds = [store.kind(*name) for name in _KINDS]
         for change in _existing(store, kinds):
             self._observe(change)
@@ -63,12 +78,14 @@ class LocalKueue:
     def step(self) -> bool:
         """Take one round; tell whether another one may find something to do.
 
-        A cycle waits until everything written before was taken up: what it decides on an older version is refused.
+        After each write, everything that it changed is taken up before anything else is decided. Queues come last.
         """
         now_ns = self.now_ns()
         for change in self._changes.drain():
             self._observe(change)
-        return any(part.work(now_ns) for part in self._parts)
+        if any(controller.work(now_ns) for controller in self._controllers):
+            return True
+        return self.scheduling.work(now_ns) or self._queue_status.work(now_ns)
 
     def settle(self) -> Self:
         """Do everything that can be done before time passes or somebody else acts."""
@@ -114,7 +131,7 @@ class LocalKueue:
 
     def _observe(self, change: ObjectChange) -> None:
         self.scheduling.observe(change, self.now_ns())
-        for controller in (self._jobs, self._workloads, self._runner, self._queue_status):
+        for controller in (*self._controllers, self._queue_status):
             controller.observe(change)
 
 
