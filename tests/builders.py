@@ -321,7 +321,8 @@ def limit_range(**default_requests: Amount) -> Builder:
 def admission_check(name: str) -> Builder:
     """Return an AdmissionCheck whose controller is there."""
     raw = _object("AdmissionCheck", name, {"controllerName": "example.com/check"})
-    return Builder({**raw, "status": {"conditions": [{"type": "Active", "status": "True", "reason": "Active"}]}})
+    active = {"type": "Active", "status": "True", "reason": "Active", "message": "", "lastTransitionTime": at(0)}
+    return Builder({**raw, "status": {"conditions": [active]}})
 
 
 def workload(name: str) -> WorkloadBuilder:

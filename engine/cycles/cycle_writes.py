@@ -22,9 +22,9 @@ from engine.reporting.status import Event, PriorityParts, UnadmittedReason
 from engine.reporting.status_writes import (
     GateDialect,
     StatusWrite,
-    evicted_status,
     gated_status,
     generation_of,
+    preempted_status,
     refused_status,
     reserved_status,
     with_status,
@@ -163,7 +163,7 @@ class CycleWriter:
             preemptor_path=_path(preemptor.entry.queue),
             preemptee_path=_path(target.queue),
         )
-        after = evicted_status(raw, target.reason, message, self._now_ns, self._dialect)
+        after = preempted_status(raw, target.reason, message, self._now_ns, self._dialect)
         priorities = self._priority(cause), self._priority(raw)
         self._writes.append(write(raw, after, written.preemption_events(message, *priorities)))
         victim, uid = str(target.workload.key), target.workload.uid

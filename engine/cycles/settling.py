@@ -48,7 +48,7 @@ def settled_status(
     """Return the status of a workload without quota after the controller has looked at it."""
     gates = model.configuration.gates
     if gates.multi_kueue_orchestrated_preemption:
-        raw = with_status(raw, _with_gate_states(raw, now_ns, dialect))
+        raw = with_status(raw, status_with_gates(raw, now_ns, dialect))
     waiting = _backoff_status(raw, now_ns)
     if waiting is not None:
         return waiting
@@ -64,6 +64,20 @@ def settled_status(
     if condition is not None:
         return status_with(raw, unreserved(raw, condition, now_ns, gates))
     return _with_admitted_in_line(raw, now_ns, gates)
+
+
+def status_with_gates(raw: Mapping[str, Any], now_ns: int, dialect: GateDialect) -> Status:
+    """Return the status with a state for every gate: closed where there was none, forgotten where the gate is gone."""
+    status = raw.get("status") or {}
+    names = [gate["name"] for gate in (raw.get("spec") or {}).get("preemptionGates") or ()]
+    before = status.get("preemptionGates") or []
+    after = [state for state in before if state.get("name") in names]
+    known = {state.get("name") for state in after}
+    time = format_time(now_ns)
+    after.extend(
+        {"name": name, dialect.state_field: CLOSED, "lastTransitionTime": time} for name in names if name not in known
+    )
+    return status if after == before else {**status, "preemptionGates": after}
 
 
 def _backoff_status(raw: Mapping[str, Any], now_ns: int) -> Status | None:
@@ -129,20 +143,6 @@ def _with_admitted_in_line(raw: Mapping[str, Any], now_ns: int, gates: FeatureGa
     if reserved is None:
         return raw.get("status") or {}
     return status_with(raw, unreserved(raw, reserved, now_ns, gates))
-
-
-def _with_gate_states(raw: Mapping[str, Any], now_ns: int, dialect: GateDialect) -> Status:
-    """Close every gate that has no state, and forget the state of gates that are gone."""
-    status = raw.get("status") or {}
-    names = [gate["name"] for gate in (raw.get("spec") or {}).get("preemptionGates") or ()]
-    before = status.get("preemptionGates") or []
-    after = [state for state in before if state.get("name") in names]
-    known = {state.get("name") for state in after}
-    time = format_time(now_ns)
-    after.extend(
-        {"name": name, dialect.state_field: CLOSED, "lastTransitionTime": time} for name in names if name not in known
-    )
-    return status if after == before else {**status, "preemptionGates": after}
 
 
 def _without_backoff(raw: Mapping[str, Any], now_ns: int) -> Status:

@@ -141,16 +141,35 @@ def reserved_status(
     return {**_without(_with_conditions(raw, after), "resourceRequests"), "admission": admission}
 
 
-def evicted_status(
+@dataclass(frozen=True, slots=True)
+class Eviction:
+    """Why a workload is told to go."""
+
+    reason: str
+    message: str
+    cause: str = ""
+    """What led to a deactivation."""
+
+
+def preempted_status(
     raw: Mapping[str, Any],
     reason: PreemptionReason,
     message: str,
     now_ns: int,
     dialect: GateDialect = GateDialect.KUEUE,
 ) -> Status:
-    """Return the status of a victim: it is told to go, and its gates close, but it keeps its quota until it has."""
+    """Return the status of a victim."""
     after = written.put(conditions(raw), written.preempted(reason, message, now_ns))
-    after = written.evict(after, written.PREEMPTED, message, now_ns, generation_of(raw))
+    victim = with_status(raw, _with_conditions(raw, after))
+    return evicted_status(victim, Eviction(written.PREEMPTED, message), now_ns, dialect)
+
+
+def evicted_status(
+    raw: Mapping[str, Any], eviction: Eviction, now_ns: int, dialect: GateDialect = GateDialect.KUEUE
+) -> Status:
+    """Return the status of a workload that is told to go: its gates close, but it keeps its quota until it has."""
+    reason = f"{eviction.reason}DueTo{eviction.cause}" if eviction.cause else eviction.reason
+    after = written.evict(conditions(raw), reason, eviction.message, now_ns, generation_of(raw))
     result = _without(_with_conditions(raw, after), "clusterName", "nominatedClusterNames", "unhealthyNodes")
     time = format_time(now_ns)
     if "admissionChecks" in result:
@@ -158,7 +177,7 @@ def evicted_status(
     if "preemptionGates" in result:
         closed = {dialect.state_field: CLOSED, "lastTransitionTime": time}
         result = {**result, "preemptionGates": [{**gate, **closed} for gate in result["preemptionGates"]]}
-    return {**result, "schedulingStats": _count_eviction(result.get("schedulingStats") or {}, written.PREEMPTED)}
+    return {**result, "schedulingStats": _count_eviction(result.get("schedulingStats") or {}, eviction)}
 
 
 def released_status(raw: Mapping[str, Any], now_ns: int, gates: FeatureGates) -> Status:
@@ -260,14 +279,14 @@ def _reset_check(check: Mapping[str, Any], time: str) -> Mapping[str, Any]:
     return reset
 
 
-def _count_eviction(stats: Mapping[str, Any], reason: str) -> dict[str, Any]:
+def _count_eviction(stats: Mapping[str, Any], eviction: Eviction) -> dict[str, Any]:
     evictions = [dict(entry) for entry in stats.get("evictions") or ()]
     for entry in evictions:
-        if entry.get("reason") == reason and not entry.get("underlyingCause"):
+        if entry.get("reason") == eviction.reason and (entry.get("underlyingCause") or "") == eviction.cause:
             entry["count"] = entry.get("count", 0) + 1
             break
     else:
-        evictions.append({"reason": reason, "underlyingCause": "", "count": 1})
+        evictions.append({"reason": eviction.reason, "underlyingCause": eviction.cause, "count": 1})
     return {**stats, "evictions": evictions}
 
 

@@ -21,13 +21,16 @@ def local(
         str, typer.Option(help="Names of the clusters, separated by commas.")
     ] = "hub,worker-1,worker-2",
     directory: Annotated[Path, typer.Option(help="Where certificates and kubeconfig files go.")] = _DEFAULT_DIRECTORY,
+    kueue: Annotated[
+        bool, typer.Option("--kueue", help="Run a stand-in for Kueue on each cluster, which also runs Jobs.")
+    ] = False,
 ) -> None:
     """Start local clusters on loopback and serve them until Ctrl-C."""
     from manager.local import LocalClusterError, serve_local_clusters
 
     names = [name.strip() for name in clusters.split(",")]
     try:
-        asyncio.run(serve_local_clusters(names, directory.absolute(), _announce))
+        asyncio.run(serve_local_clusters(names, directory.absolute(), _announce, with_kueue=kueue))
     except LocalClusterError as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(2) from None

@@ -1,4 +1,4 @@
-"""Replays the kubectl session of docs/local-clusters.md against a `turnstile local` process.
+"""Replays the kubectl sessions of docs/local-clusters.md against a `turnstile local` process.
 
 The documentation is the test's data: every command is run, every printed line compared, with ages normalised.
 """
@@ -45,18 +45,28 @@ def steps_of(block: str) -> list[Step]:
 
 
 def normalised(lines: list[str]) -> list[str]:
-    """Return lines with ages and trailing blanks made equal."""
-    return [re.sub(r"\b\d+s\b", "AGE", line).rstrip() for line in lines]
+    """Return lines with ages, hashes in names and trailing blanks made equal."""
+    aged = [re.sub(r"\b\d+s\b", "AGE", line).rstrip() for line in lines]
+    return [re.sub(r"\b(job-\w+)-[0-9a-f]{5}\b", r"\1-HASH", line) for line in aged]
 
 
-@pytest.fixture(scope="module")
-def workplace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Start the command of the document's first console block in a directory with the document's files."""
+@dataclass(frozen=True, slots=True)
+class Workplace:
+    """A directory with the document's files, where a process serves clusters and a session takes place."""
+
+    directory: Path
+    session: list[Step]
+
+
+@pytest.fixture(params=[0, 2], ids=["without Kueue", "with Kueue"])
+def workplace(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Workplace]:
+    """Run the command of one console block of the document; the block behind it is the session."""
     home = tmp_path_factory.mktemp("home")
     for block in fenced_blocks("yaml"):
         name, _, text = block.partition("\n")
         (home / name.removeprefix("# ")).write_text(text)
-    (start,) = steps_of(fenced_blocks("console")[0])
+    command, session = fenced_blocks("console")[request.param : request.param + 2]
+    (start,) = steps_of(command)
     script = Path(sys.executable).with_name("turnstile")
     arguments = start.command.split()[1:]
     process = subprocess.Popen([script, *arguments], cwd=home, stdout=subprocess.PIPE, text=True)
@@ -64,7 +74,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         assert process.stdout is not None
         printed = [process.stdout.readline().rstrip("\n") for _ in start.output]
         assert printed == [line.replace(_HOME, str(home)) for line in start.output]
-        yield home
+        yield Workplace(home, steps_of(session))
     finally:
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=10) == 0, "Ctrl-C is the normal end"
@@ -72,14 +82,14 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             process.stdout.close()
 
 
-def test_the_session_prints_what_the_document_shows(workplace: Path) -> None:
+def test_the_session_prints_what_the_document_shows(workplace: Workplace) -> None:
     environment = dict(os.environ)
-    for step in steps_of(fenced_blocks("console")[1]):
+    for step in workplace.session:
         exported = re.fullmatch(r"export (\w+)=(\S+)", step.command)
         if exported:
             environment[exported[1]] = exported[2]
             continue
-        printed = _run(step, workplace, environment)
+        printed = _run(step, workplace.directory, environment)
         assert normalised(printed) == normalised(step.output), f"$ {step.command}\n" + "\n".join(printed)
 
 

@@ -1,0 +1,68 @@
+"""Writes to a store, fenced by the version that they were decided on.
+
+A write that comes too late is dropped: whatever overtook it makes its controller look again. Any other refusal is
+logged, because it means that the stand-in and the API server disagree.
+"""
+
+import logging
+from typing import Any, Final
+
+from config.names import KUEUE_GROUP
+from engine.reporting.status_writes import StatusWrite
+from localcluster.kinds import Kind, Obj
+from localcluster.patch import merge_patch
+from localcluster.status import ApiError
+from localcluster.store import Store, WriteOptions
+
+_LOG: Final = logging.getLogger(__name__)
+_OPTIONS: Final = WriteOptions(manager="kueue")
+_OVERTAKEN: Final = (404, 409)
+
+
+class Writer:
+    """Writes as Kueue's controllers."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._workloads = store.kind("workloads", KUEUE_GROUP)
+
+    def write(self, change: StatusWrite) -> bool:
+        """Write the status of a Workload; tell whether it is there now."""
+        name, namespace = change.key.name, change.key.namespace
+        return self._patch(self._workloads, name, namespace, change.merge_patch(), "status")
+
+    def patch(self, kind: Kind, seen: Obj, patch: dict[str, Any], subresource: str = "") -> bool:
+        """Lay a merge patch over an object if it is still as it was seen; tell whether it was."""
+        metadata = seen["metadata"]
+        fence = {"resourceVersion": metadata["resourceVersion"]}
+        fenced = {**patch, "metadata": {**patch.get("metadata", {}), **fence}}
+        return self._patch(kind, metadata["name"], metadata.get("namespace", ""), fenced, subresource)
+
+    def create(self, kind: Kind, obj: Obj, namespace: str) -> bool:
+        """Create an object; tell whether it is there now."""
+        try:
+            self._store.create(kind, obj, namespace, _OPTIONS)
+        except ApiError as error:
+            _report(error)
+            return False
+        return True
+
+    def _patch(self, kind: Kind, name: str, namespace: str, patch: dict[str, Any], subresource: str) -> bool:
+        try:
+            self._store.patch(
+                kind,
+                name,
+                lambda stored: merge_patch(stored, patch),
+                namespace,
+                subresource=subresource,
+                options=_OPTIONS,
+            )
+        except ApiError as error:
+            _report(error)
+            return False
+        return True
+
+
+def _report(error: ApiError) -> None:
+    if error.code not in _OVERTAKEN:
+        _LOG.warning("write.refused: %s", error.message)
