@@ -74,7 +74,8 @@ class Stage:
         return self
 
     def advance(self, seconds: float) -> "Stage":
-        """Let time pass, with a stop whenever Kueue waits for it."""
+        """Let Kueue take up what happened, then let time pass, with a stop whenever Kueue waits for it."""
+        self.settle()
         end = self.clock.now() + timedelta(seconds=seconds)
         while (due_ns := self.kueue.next_ns()) is not None:
             wait = (due_ns - self.kueue.now_ns()) / NANOSECONDS

@@ -129,15 +129,20 @@ def test_scenario_79_a_gated_workload_that_is_told_to_go_no_longer_asks() -> Non
     assert stage.told("high", "BlockedOnPreemptionGates") == ("False", "Deactivated", message)
 
 
-def test_scenario_79_the_next_signal_comes_as_soon_as_the_next_preemption_is_wanted() -> None:
+def test_scenario_79_an_evicted_workload_asks_again_when_it_wants_to_preempt_again() -> None:
+    reference = {"group": "kueue.x-k8s.io", "kind": "WorkloadPriorityClass", "name": "sinking"}
     stage = full_worker().submit(high()).open_gate("high").advance(1)
-
-    stage.submit(low("higher").priority(200)).advance(2)
-
+    stage.submit(low("higher").priority(200).with_spec(priorityClassRef=reference)).advance(2)
     assert stage.holds("higher", "Admitted")
-    assert stage.gates("high") == CLOSED
     assert not stage.holds("high", "BlockedOnPreemptionGates"), "nobody has a lower priority"
-    stage.delete("Workload", "higher").advance(1)
+
+    stage.patch("Workload", "higher", {"spec": {"priority": 1}}).advance(1)
+
+    assert stage.gates("high") == CLOSED
+    assert stage.told("high", "BlockedOnPreemptionGates") == ("True", "PreemptionGated", GATED_MESSAGE)
+    assert stage.holds("higher", "Admitted"), "the gate that was open before its eviction does not count"
+
+    stage.open_gate("high").advance(1)
     assert stage.holds("high", "Admitted")
 
 
