@@ -7,8 +7,8 @@ the clusters hold and has nothing left to do.
 
 import asyncio
 import base64
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -19,6 +19,7 @@ from config.names import CONFIG_API_VERSION, CONFIG_KIND, MULTIKUEUE_NAME, ORIGI
 from config.settings import Configuration
 from gates.actions import Decision
 from gates.view import Group
+from localcluster.auth import Allow, User
 from localcluster.clock import Timer
 from localcluster.cluster import LocalCluster, Partition
 from localcluster.kinds import Kind
@@ -36,6 +37,7 @@ CONFIG = "workers"
 ORIGIN = "hub-under-test"
 SYSTEM = "turnstile-system"
 KUEUE = "kueue.x-k8s.io"
+LIMITED_TOKEN = "limited-token-of-a-throw-away-cluster"
 
 
 def steady() -> float:
@@ -63,6 +65,9 @@ class ClusterClock:
 
     def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
         alarm = _Alarm()
+        if seconds <= 0:
+            asyncio.get_running_loop().call_soon(callback)
+            return alarm
         self._virtual.wake_at(self._virtual.monotonic() + seconds, lambda: None if alarm.is_off else callback())
         return alarm
 
@@ -70,17 +75,42 @@ class ClusterClock:
 class Cluster:
     """One cluster in the hands of a test."""
 
-    def __init__(self, name: str, directory: Path, clock: VirtualClock, kinds: tuple[Kind, ...] | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        directory: Path,
+        clock: VirtualClock,
+        kinds: tuple[Kind, ...] | None = None,
+        rules: tuple[Allow, ...] | None = None,
+    ) -> None:
         self.name = name
         self.clock = ClusterClock(clock)
-        self.local = LocalCluster(name, directory, clock=self.clock, kinds=kinds)
+        users = () if rules is None else (User("limited", LIMITED_TOKEN, rules=rules),)
+        self.local = LocalCluster(name, directory, clock=self.clock, kinds=kinds, users=users)
         self.store = self.local.store
+        self.is_limited = rules is not None
+        self.is_test_writing = False
+        """Whether the write that happens now is the test's and not the daemon's."""
+
+    def kubeconfig(self) -> bytes:
+        """Return the kubeconfig that the daemon gets."""
+        text = self.local.kubeconfig_path.read_text()
+        return (text.replace(self.local.token, LIMITED_TOKEN) if self.is_limited else text).encode()
+
+    @contextmanager
+    def _test_writes(self) -> Iterator[None]:
+        self.is_test_writing = True
+        try:
+            yield
+        finally:
+            self.is_test_writing = False
 
     def now(self) -> str:
         return self.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def create(self, plural: str, document: Obj, group: str = "", namespace: str = "") -> Obj:
-        return self.store.create(self.store.kind(plural, group), deepcopy(document), namespace).version.obj
+        with self._test_writes():
+            return self.store.create(self.store.kind(plural, group), deepcopy(document), namespace).version.obj
 
     def find(self, plural: str, name: str, group: str = "", namespace: str = NAMESPACE) -> Obj | None:
         found = self.store.collection(self.store.kind(plural, group)).get((namespace, name))
@@ -92,7 +122,8 @@ class Cluster:
         return found
 
     def delete(self, plural: str, name: str, group: str = "", namespace: str = NAMESPACE) -> None:
-        self.store.delete(self.store.kind(plural, group), name, namespace)
+        with self._test_writes():
+            self.store.delete(self.store.kind(plural, group), name, namespace)
 
     def change(
         self, plural: str, name: str, change: Callable[[Obj], object], group: str = "", namespace: str = NAMESPACE
@@ -102,7 +133,8 @@ class Cluster:
             change(copy)
             return copy
 
-        return self.store.patch(self.store.kind(plural, group), name, changed, namespace).version.obj
+        with self._test_writes():
+            return self.store.patch(self.store.kind(plural, group), name, changed, namespace).version.obj
 
     def change_status(
         self, plural: str, name: str, change: Callable[[Obj], object], group: str = "", namespace: str = NAMESPACE
@@ -113,7 +145,8 @@ class Cluster:
             return copy
 
         kind = self.store.kind(plural, group)
-        return self.store.patch(kind, name, changed, namespace, subresource="status").version.obj
+        with self._test_writes():
+            return self.store.patch(kind, name, changed, namespace, subresource="status").version.obj
 
     # --- Workloads
 
@@ -382,7 +415,9 @@ class World:
         return self.daemon
 
     def _is_settled(self) -> bool:
-        daemon = self._running()
+        daemon = self.daemon
+        if daemon is None or self._task is None or self._task.done():
+            return False
         if not (daemon.hub.is_connected and daemon.workloads.is_idle and daemon.conditions.is_idle):
             return False
         if daemon.lanes.in_flight:
@@ -424,7 +459,7 @@ class World:
         self.hub.create("multikueueclusters", document, KUEUE)
 
     def put_secret(self, name: str, content: bytes | None = None) -> None:
-        raw = content if content is not None else self.workers[name].local.kubeconfig_path.read_bytes()
+        raw = content if content is not None else self.workers[name].kubeconfig()
         data = {"kubeconfig": base64.b64encode(raw).decode()}
         if self.hub.find("secrets", name, namespace=SYSTEM) is not None:
             self.hub.change("secrets", name, lambda s: s.update(data=data), namespace=SYSTEM)
@@ -527,13 +562,17 @@ async def world(
     directory: Path,
     *names: str,
     kinds: dict[str, tuple[Kind, ...]] | None = None,
+    limited: dict[str, tuple[Allow, ...]] | None = None,
     prepared: bool = True,
     **options: Any,
 ) -> AsyncIterator[World]:
     """Run a hub and workers; `prepared` makes the check, its configuration and the clusters."""
     clock = VirtualClock()
-    hub = Cluster("hub", directory, clock)
-    workers = {name: Cluster(name, directory, clock, (kinds or {}).get(name, all_kinds())) for name in names}
+    hub = Cluster("hub", directory, clock, (kinds or {}).get("hub", all_kinds()))
+    workers = {
+        name: Cluster(name, directory, clock, (kinds or {}).get(name, all_kinds()), (limited or {}).get(name))
+        for name in names
+    }
     made = World(clock, hub, workers, options)
     clusters = [hub, *workers.values()]
     try:
@@ -548,7 +587,8 @@ async def world(
             controller = options.get("hub", {}).get("controller_name", "multikueue-turnstile.dev/orchestrator")
             spec = {"controllerName": controller, "parameters": parameters}
             hub.create("admissionchecks", {"metadata": {"name": CHECK}, "spec": spec}, KUEUE)
-            made.list_workers(*names)
+            if names:
+                made.list_workers(*names)
             for name in names:
                 made.add_cluster(name)
         yield made
