@@ -5,7 +5,8 @@ from pathlib import Path
 from config.names import ORIGIN_LABEL
 from gates import marks
 from localcluster.auth import ANY, Allow
-from tests.integration.orchestrator.world import CONFIG, KUEUE, NAMESPACE, running, workload
+from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, workload
+from tests.integration.orchestrator.world import CONFIG, running
 from tests.integration.orchestrator.world import world as prepared_world
 
 EVERYTHING_BUT_CREATE = (Allow(("get", "list", "watch", "update", "patch", "delete"), (ANY,)),)

@@ -13,8 +13,9 @@ from localcluster.faults import Latency
 from localcluster.registry import all_kinds
 from manager.daemon import StartupError
 from manager.rivals import PROBE_SECONDS
+from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, job, workload
 from tests.integration.orchestrator.test_following import won_by
-from tests.integration.orchestrator.world import CHECK, CONFIG, KUEUE, NAMESPACE, SYSTEM, World, job, running, workload
+from tests.integration.orchestrator.world import CHECK, CONFIG, SYSTEM, World, running
 from tests.integration.orchestrator.world import world as prepared_world
 
 Obj = dict[str, Any]

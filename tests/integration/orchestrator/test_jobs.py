@@ -15,7 +15,8 @@ from localcluster.fields import resource
 from localcluster.kinds import Kind
 from localcluster.registry import all_kinds
 from localcluster.structural.builder import preserved
-from tests.integration.orchestrator.world import KUEUE, NAMESPACE, World, job, running, workload
+from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, job, workload
+from tests.integration.orchestrator.world import World, running
 
 Obj = dict[str, Any]
 

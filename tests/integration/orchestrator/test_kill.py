@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from gates import marks
-from tests.integration.orchestrator.world import Cluster, World, running
+from tests.integration.orchestrator.kueue import Cluster
+from tests.integration.orchestrator.world import World, running
 from tests.virtual_time import until
 
 LAST = 20
