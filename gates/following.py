@@ -4,10 +4,12 @@ from gates.actions import DeactivateReplica, Decision, EmitEvent, PatchHubStatus
 from gates.cleaning import remove_losers
 from gates.settings import Settings
 from gates.texts import (
+    EVENT_LIMIT,
     GONE,
     LOST,
     NO_CLUSTER,
     admitted,
+    cut,
     evicted_on_manager,
     evicted_on_worker,
     out_of_sync,
@@ -103,9 +105,22 @@ def admitting_remote(group: Group, _now_ns: int, settings: Settings) -> Decision
     if evicted_condition is not None and evicted_condition.status == "True":
         return Decision("G6b-evicted", (*steps, *_deactivate(worker, evicted_condition.message)))
     if worker.job_sync is JobSync.FOREIGN:
-        return Decision("G6b-foreign", steps, settings.worker_lost_ns, (_foreign_job(worker),))
+        text = _foreign_job(worker)
+        return Decision("G6b-foreign", (*steps, *_tell(group, text)), settings.worker_lost_ns, (text,))
+    if worker.problem:
+        steps = (*steps, *_tell(group, worker.problem))
     wait = settings.deferred_sync_ns if worker.job_sync is JobSync.DEFERRED else settings.worker_lost_ns
     return Decision("G6b", (*steps, *_sync_steps(worker), *_mirror(group, worker)), wait)
+
+
+def _tell(group: Group, trouble: str) -> tuple[Step, ...]:
+    """Say on a check that is still pending what keeps the winner from running; the Event comes with the change."""
+    check = group.workload.check
+    text = cut(trouble, EVENT_LIMIT)
+    if check is None or check.state is not CheckState.PENDING or check.message == text:
+        return ()
+    event = EmitEvent(MULTIKUEUE_EVENT, text, warning=True)
+    return (Step((PatchHubStatus(check_message=text),)), Step((event,)))
 
 
 def _mirror(group: Group, worker: Worker) -> tuple[Step, ...]:

@@ -22,7 +22,7 @@ class Orphan:
     name: str
     uid: str
     workload: str
-    """The Workload that it belonged to."""
+    """The Workload that it belonged to; empty for a job that names none."""
 
 
 def orphans(
@@ -31,13 +31,20 @@ def orphans(
     jobs: Iterable[tuple[str, JobRecord]],
     identity: HubIdentity,
     lives: Callable[[str, str, str], bool],
+    job_lives: Callable[[str, JobRecord], bool],
 ) -> Iterator[Orphan]:
-    """Yield what has no hub Workload now. `lives` is asked by namespace, name and UID; an empty UID means any."""
+    """Yield what has no hub Workload now. `lives` is asked by namespace, name and UID; an empty UID means any.
+
+    A job that names no Workload, as kinds with several of them do, lives as long as the hub's job that it copies.
+    """
     for replica in replicas:
         if identity.owns(replica.origin, replica.hub) and not lives(replica.namespace, replica.name, replica.hub_uid):
             yield Orphan(cluster, "", replica.namespace, replica.name, replica.uid, replica.name)
     for kind, job in jobs:
-        if identity.owns(job.origin, job.hub) and job.workload and not lives(job.namespace, job.workload, ""):
+        if not identity.owns(job.origin, job.hub):
+            continue
+        is_alive = lives(job.namespace, job.workload, "") if job.workload else job_lives(kind, job)
+        if not is_alive:
             yield Orphan(cluster, kind, job.namespace, job.name, job.uid, job.workload)
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 NAME: Final = "turnstile-missing-workers"
 _SETTLING_SECONDS: Final = 5.0
 """A worker that comes back within this is not written down."""
+_TRY_AGAIN_SECONDS: Final = 60.0
 _RECONNECT_NS: Final = MINUTE
 """After a start every worker gets this long to connect, whatever was written down."""
 
@@ -85,6 +86,7 @@ class Absences:
                 self._written = wanted
             except ClusterError as error:
                 get_log().warning("absences.unwritten", error=str(error))
+                await self._clock.sleep(_TRY_AGAIN_SECONDS)
                 self._changed.set()
 
     async def _write(self, wanted: dict[str, str]) -> None:

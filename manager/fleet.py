@@ -70,7 +70,8 @@ class Fleet:
         for name, link in self.links.items():
             report = link.report
             if link.is_connected:
-                found[name] = Health(is_active=True, reason="Active", message=report.message)
+                message = "; ".join([report.message, *link.remarks()])
+                found[name] = Health(is_active=True, reason="Active", message=message)
             elif report.connection is Connection.LOST:
                 found[name] = Health(is_active=False, reason=report.reason, message=report.message)
         return found

@@ -69,6 +69,7 @@ class GarbageCollector:
             [(gvk, job) for gvk, job in jobs if isinstance(job, JobRecord)],
             self._identity,
             self._lives,
+            self._job_lives,
         )
 
     def _lives(self, namespace: str, name: str, uid: str) -> bool:
@@ -77,9 +78,20 @@ class GarbageCollector:
             return True
         return isinstance(workload, HubRecord) and not workload.deleted and uid in ("", workload.uid)
 
+    def _job_lives(self, gvk: str, job: JobRecord) -> bool:
+        cache = self._hub.jobs[gvk].cache
+        original = cache.get(Key(job.namespace, job.name))
+        if not cache.synced or isinstance(original, Unreadable):
+            return True
+        return original is not None and original.uid == job.hub_uid
+
     async def _is_gone(self, orphan: Orphan) -> bool:
+        """Ask the hub itself."""
         try:
-            present = await self._hub.workloads.resource.get(Key(orphan.namespace, orphan.workload))
+            if orphan.workload:
+                present = await self._hub.workloads.resource.get(Key(orphan.namespace, orphan.workload))
+            else:
+                present = await self._hub.jobs[orphan.kind].resource.get(Key(orphan.namespace, orphan.name))
         except NotFound:
             return True
         except ClusterError as error:
@@ -97,7 +109,7 @@ class GarbageCollector:
 
     def _remove(self, orphan: Orphan) -> None:
         link = self._fleet.links.get(orphan.cluster)
-        key = Key(orphan.namespace, orphan.workload)
+        key = Key(orphan.namespace, orphan.workload or orphan.name)
         if link is None or self._lanes.is_busy(key, orphan.cluster):
             return
 

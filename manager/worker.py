@@ -15,7 +15,7 @@ from gates.dialect import KUEUE, Dialect
 from gates.jobs.kinds import JobKind
 from gates.jobs.records import JobRecord, job_reader
 from gates.records import ReplicaRecord, replica_record
-from gates.settings import MINUTE
+from gates.settings import MINUTE, SECOND
 from gates.support import dialect_served, judge_replica
 from gates.view import GateSupport, Reach
 from manager.kinds import WORKLOADS, api_kind
@@ -29,6 +29,8 @@ from workerclient.watched import WatchedKind
 BY_WORKLOAD: Final = "workload"
 _DOUBT_NS: Final = 10 * MINUTE
 """How long a worker that showed no gate is believed not to have any; then it is tried again."""
+
+_NOTABLE_SKEW_NS: Final = 30 * SECOND
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,10 +157,26 @@ class WorkerLink:
             age_ns = now_ns - (replica.created_ns - self.clock_skew_ns)
             verdict = judge_replica(replica, self.dialect, age_ns)
             if verdict is not GateSupport.UNKNOWN:
-                self._support, self._judged_ns = verdict, now_ns
+                self._judged_ns = now_ns
+                self._take_verdict(verdict)
         if self._support is GateSupport.MISSING and now_ns - self._judged_ns > _DOUBT_NS:
-            self._support = GateSupport.UNKNOWN
+            self._take_verdict(GateSupport.UNKNOWN)
         return self._support
+
+    def _take_verdict(self, verdict: GateSupport) -> None:
+        changed = GateSupport.MISSING in (verdict, self._support) and verdict is not self._support
+        self._support = verdict
+        if changed:
+            self._notices.on_connection(self.name)
+
+    def remarks(self) -> list[str]:
+        """Return what is worth knowing about a worker that is connected."""
+        found = []
+        if self._prunes_gates or self._support is GateSupport.MISSING:
+            found.append("its Kueue does not honour preemption gates")
+        if abs(self.clock_skew_ns) > _NOTABLE_SKEW_NS:
+            found.append("its clock is more than 30 s off")
+        return found
 
     async def run(self) -> None:
         """Follow the worker until cancelled."""

@@ -9,17 +9,8 @@ from config.names import MULTIKUEUE_NAME, ORIGIN_LABEL
 from gates import marks
 from localcluster.cluster import Partition
 from localcluster.faults import ServerError
-from tests.integration.orchestrator.world import (
-    CONFIG,
-    KUEUE,
-    NAMESPACE,
-    ORIGIN,
-    World,
-    job,
-    running,
-    workload,
-    world,
-)
+from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, job, workload
+from tests.integration.orchestrator.world import CONFIG, ORIGIN, World, running, world
 
 INCREMENTAL = {"mode": "Incremental", "step_size": 1}
 EXTERNAL = {"mode": "External"}

@@ -5,7 +5,8 @@ from typing import Any
 
 from gates import marks
 from localcluster.faults import ServerError
-from tests.integration.orchestrator.world import KUEUE, NAMESPACE, World, job, running, workload
+from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, job, workload
+from tests.integration.orchestrator.world import World, running
 
 READY = 'The workload was admitted on "w1"'
 

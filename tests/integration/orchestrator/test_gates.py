@@ -12,7 +12,8 @@ from localcluster.cluster import Partition
 from localcluster.faults import ServerError
 from localcluster.kueue_kinds.workload import GateDialect
 from localcluster.registry import all_kinds
-from tests.integration.orchestrator.world import KUEUE, World, running, world
+from tests.integration.orchestrator.kueue import KUEUE
+from tests.integration.orchestrator.world import World, running, world
 
 T = 300
 
@@ -192,6 +193,8 @@ async def test_84_a_worker_whose_clock_is_an_hour_ahead_starves_nobody(tmp_path:
         await made.start()
         await made.until(lambda: opened(made) == ["w1"])
         await made.settled()
+        (active,) = made.hub.get("multikueueclusters", "w1", KUEUE, "")["status"]["conditions"]
+        assert active["message"] == "Connected; its clock is more than 30 s off"
         await made.pass_time(T + 1)
         assert opened(made) == ["w1", "w2"]
 
@@ -264,6 +267,8 @@ async def test_90_a_worker_that_prunes_gates_is_handled_by_its_policy(tmp_path: 
         await world.settled()
         want = {"allow": ["w1", "w2", "w3"], "exclude": ["w1"], "sequential": ["w1", "w2"]}
         assert world.holders() == want[policy]
+        (active,) = world.hub.get("multikueueclusters", "w2", KUEUE, "")["status"]["conditions"]
+        assert active["message"] == "Connected; its Kueue does not honour preemption gates"
         await world.pass_time(T + 1)
         later = {"allow": ["w1", "w2", "w3"], "exclude": ["w1"], "sequential": ["w1", "w2", "w3"]}
         assert world.holders() == later[policy]

@@ -4,8 +4,9 @@ from pathlib import Path
 
 from localcluster.cluster import Partition
 from manager.absences import NAME
+from tests.integration.orchestrator.kueue import KUEUE
 from tests.integration.orchestrator.test_following import won_by
-from tests.integration.orchestrator.world import CONFIG, KUEUE, SYSTEM, running
+from tests.integration.orchestrator.world import CONFIG, SYSTEM, running
 
 L = 15 * 60
 LOST = 'Admitting remote lost, Previously: "Ready"'

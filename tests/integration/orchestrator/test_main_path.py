@@ -2,7 +2,11 @@
 
 from pathlib import Path
 
+from localcluster.faults import Latency
 from tests.integration.orchestrator.world import running
+
+READS = ("get", "list")
+WRITES = ("create", "patch", "update", "delete")
 
 
 async def test_a_job_is_dispatched_gated_won_followed_and_cleaned_up(tmp_path: Path) -> None:
@@ -27,3 +31,43 @@ async def test_a_job_is_dispatched_gated_won_followed_and_cleaned_up(tmp_path: P
         await world.settled()
         assert world.holders() == []
         assert world["w2"].find("jobs", "job-wl", "batch") is None
+
+
+async def test_nothing_is_read_from_workers_but_through_watches(tmp_path: Path) -> None:
+    async with running(tmp_path, "w1", "w2") as world:
+        counted = {
+            name: {verb: cluster.local.faults.add(Latency(0), verb=verb) for verb in (*READS, *WRITES)}
+            for name, cluster in world.workers.items()
+        }
+        for number in range(5):
+            world.queue(f"wl-{number}")
+        names = [f"wl-{number}" for number in range(5)]
+        await world.until(lambda: all(len(world.holders(name)) == 2 for name in names))
+        await world.settled()
+        for name in names:
+            world["w1"].admit(name)
+        await world.until(lambda: all(world.check(name)["state"] == "Ready" for name in names))
+        for name in names:
+            world["w1"].finish(name)
+        await world.until(lambda: not any(world.holders(name) for name in names))
+        await world.settled()
+        for faults in counted.values():
+            assert [verb for verb in READS if faults[verb].hits] == []
+        requests = sum(faults[verb].hits for faults in counted.values() for verb in WRITES)
+        assert requests <= 3 * len(names) * len(world.workers)
+
+
+async def test_no_write_of_ours_conflicts_with_another_of_ours(tmp_path: Path) -> None:
+    async with running(tmp_path, "w1", "w2") as world:
+        world.queue()
+        await world.until(lambda: len(world.holders()) == 2)
+        world["w1"].block()
+        await world.until(lambda: world["w1"].gate() == "Open")
+        await world.settled()
+        patches = world.hub.local.faults.add(Latency(0), verb="patch", plural="workloads")
+        version = int(world.hub.workload()["metadata"]["resourceVersion"])
+        world["w1"].admit()
+        await world.until(lambda: world.check()["state"] == "Ready")
+        await world.settled()
+        assert patches.hits == 1
+        assert int(world.hub.workload()["metadata"]["resourceVersion"]) > version

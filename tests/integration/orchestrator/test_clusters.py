@@ -1,0 +1,359 @@
+"""Workers come, change and go; checks follow; garbage is collected and nothing foreign is touched."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from config.names import MULTIKUEUE_NAME, ORIGIN_LABEL
+from gates import marks
+from localcluster.cluster import Partition
+from localcluster.faults import Latency
+from localcluster.registry import all_kinds
+from manager.daemon import StartupError
+from manager.rivals import PROBE_SECONDS
+from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, job, workload
+from tests.integration.orchestrator.test_following import won_by
+from tests.integration.orchestrator.world import CHECK, CONFIG, SYSTEM, World, running
+from tests.integration.orchestrator.world import world as prepared_world
+
+Obj = dict[str, Any]
+
+INSECURE = "insecure-skip-tls-verify: true"
+
+
+def active(world: World, plural: str, name: str) -> tuple[str, str, str] | None:
+    conditions = world.hub.get(plural, name, KUEUE, "").get("status", {}).get("conditions", [])
+    found = next((c for c in conditions if c["type"] == "Active"), None)
+    return (found["status"], found["reason"], found["message"]) if found else None
+
+
+def cluster(world: World, name: str) -> tuple[str, str, str] | None:
+    return active(world, "multikueueclusters", name)
+
+
+def check(world: World) -> tuple[str, str, str] | None:
+    return active(world, "admissionchecks", CHECK)
+
+
+async def test_95_103_a_missing_secret_and_its_arrival_show_in_both_conditions(tmp_path: Path) -> None:
+    async with prepared_world(tmp_path, "w1") as world:
+        world.hub.delete("secrets", "w1", namespace=SYSTEM)
+        await world.start()
+        await world.until(lambda: check(world))
+        message = 'load client config failed: secrets "w1" not found in namespace "turnstile-system"'
+        assert cluster(world, "w1") == ("False", "BadKubeConfig", message)
+        assert check(world) == ("False", "NoUsableClusters", "Inactive clusters: [w1]")
+        world.put_secret("w1")
+        await world.connected()
+        await world.until(lambda: check(world) == ("True", "Active", "The admission check is active"))
+        assert cluster(world, "w1") == ("True", "Active", "Connected")
+
+
+async def test_96_a_kubeconfig_file_is_read_again(tmp_path: Path) -> None:
+    directory = tmp_path / "kubeconfigs"
+    directory.mkdir()
+    policy = {"allowed_directories": [str(directory)]}
+    async with prepared_world(tmp_path, "w1", kubeconfig_policy=policy) as world:
+        file = directory / "w1"
+        source = {"kubeConfig": {"location": str(file), "locationType": "Path"}}
+        world.hub.change("multikueueclusters", "w1", lambda c: c["spec"].update(clusterSource=source), KUEUE, "")
+        await world.start()
+        await world.until(lambda: cluster(world, "w1"))
+        assert (cluster(world, "w1") or ())[:2] == ("False", "BadKubeConfig")
+        file.write_bytes(world["w1"].local.kubeconfig_path.read_bytes())
+        await world.clock.advance(10)
+        await world.connected()
+        await world.until(lambda: cluster(world, "w1") == ("True", "Active", "Connected"))
+        old = world._running().fleet.links["w1"].access
+        file.write_text(file.read_text() + "\n# rotated\n")
+        await world.clock.advance(10)
+        await world.connected()
+        assert world._running().fleet.links["w1"].access == old
+
+
+@pytest.mark.parametrize(
+    ("change", "reason", "words"),
+    [
+        (
+            ("certificate-authority-data:", "insecure-skip-tls-verify: true\n    x:"),
+            "InsecureKubeConfig",
+            "insecure TLS",
+        ),
+        (("https://", "http://"), "InsecureKubeConfig", "https"),
+        (("token:", "tokenFile:"), "InsecureKubeConfig", "tokenFile is not allowed"),
+    ],
+    ids=["insecure TLS", "no TLS", "token file"],
+)
+async def test_97_an_insecure_kubeconfig_disconnects_at_once(
+    tmp_path: Path, change: tuple[str, str], reason: str, words: str
+) -> None:
+    async with running(tmp_path, "w1") as world:
+        bad = world["w1"].local.kubeconfig_path.read_text().replace(*change)
+        world.put_secret("w1", bad.encode())
+        await world.until(lambda: (cluster(world, "w1") or ("",))[0] == "False")
+        found = cluster(world, "w1")
+        assert found is not None
+        assert found[1] == reason
+        assert words in found[2]
+        assert "w1" not in world._running().fleet.links
+        assert world["w1"].local.watch_count() == 0
+
+
+@pytest.mark.parametrize("location", ["/etc/passwd", "relative/path", "/etc/multikueue/kubeconfigs/../../passwd"])
+async def test_98_a_path_outside_of_the_allowed_directories_is_refused(tmp_path: Path, location: str) -> None:
+    async with prepared_world(tmp_path, "w1") as world:
+        source = {"kubeConfig": {"location": location, "locationType": "Path"}}
+        world.hub.change("multikueueclusters", "w1", lambda c: c["spec"].update(clusterSource=source), KUEUE, "")
+        await world.start()
+        await world.until(lambda: cluster(world, "w1"))
+        assert (cluster(world, "w1") or ())[:2] == ("False", "BadKubeConfig")
+
+
+async def test_99_101_a_worker_that_comes_back_is_found_without_a_new_kubeconfig(tmp_path: Path) -> None:
+    async with running(tmp_path, "w1") as world:
+        await world.cut("w1")
+        await world.until(lambda: (cluster(world, "w1") or ("",))[0] == "False")
+        since = world._running().fleet.links["w1"].report.lost_since_ns
+        await world.pass_time(120)
+        assert world._running().fleet.links["w1"].report.lost_since_ns == since
+        await world.mend("w1")
+        await world.until(lambda: cluster(world, "w1") == ("True", "Active", "Connected"))
+        assert world._running().fleet.links["w1"].report.lost_since_ns is None
+
+
+async def test_100_a_frozen_worker_does_not_keep_others_from_connecting(tmp_path: Path) -> None:
+    async with prepared_world(tmp_path, "w1", "w2") as world:
+        world["w1"].local.freeze()
+        await world.start()
+        await world.connected("w2")
+        world.queue()
+        await world.until(lambda: world.holders() == ["w2"])
+        world["w1"].local.thaw()
+
+
+async def test_102_a_change_of_a_clusters_status_alone_reads_nothing(tmp_path: Path) -> None:
+    async with running(tmp_path, "w1") as world:
+        reads = world.hub.local.faults.add(Latency(0), verb="get", plural="secrets")
+        label = {"type": "Other", "status": "True", "reason": "X", "message": "", "lastTransitionTime": world.hub.now()}
+
+        def change(status: Obj) -> None:
+            status["conditions"] = [*status["conditions"], label]
+
+        world.hub.change_status("multikueueclusters", "w1", change, KUEUE, "")
+        await world.settled()
+        assert reads.hits == 0
+
+
+async def test_103_a_check_without_its_config_or_with_half_of_its_clusters(tmp_path: Path) -> None:
+    async with prepared_world(tmp_path, "w1", "w2") as world:
+        world.hub.delete("multikueueconfigs", CONFIG, KUEUE, "")
+        await world.start()
+        await world.until(lambda: check(world))
+        want = f'Cannot load the AdmissionChecks parameters: multikueueconfigs.{KUEUE} "{CONFIG}" not found'
+        assert check(world) == ("False", "BadConfig", want)
+        world.list_workers("w1", "w2", "w3")
+        await world.until(lambda: check(world) == ("True", "SomeActiveClusters", "Missing clusters: [w3]"))
+        world.hub.delete("secrets", "w2", namespace=SYSTEM)
+        want = "Missing clusters: [w3], Inactive clusters: [w2]"
+        await world.until(lambda: check(world) == ("True", "SomeActiveClusters", want))
+
+
+async def test_a_restart_leaves_conditions_as_they_are(tmp_path: Path) -> None:
+    async with running(tmp_path, "w1", "w2") as world:
+        await world.until(lambda: check(world))
+        await world.settled()
+        before = world.hub.get("admissionchecks", CHECK, KUEUE, "")["metadata"]["resourceVersion"]
+        await world.stop()
+        await world.start()
+        await world.connected()
+        await world.settled()
+        assert world.hub.get("admissionchecks", CHECK, KUEUE, "")["metadata"]["resourceVersion"] == before
+
+
+async def test_workers_of_the_configuration_file_need_no_multikueuecluster(tmp_path: Path) -> None:
+    policy = {"allowed_directories": [str(tmp_path)]}
+    async with prepared_world(tmp_path, "w1", kubeconfig_policy=policy) as world:
+        world.hub.delete("multikueueclusters", "w1", KUEUE, "")
+        path = str(world["w1"].local.kubeconfig_path)
+        world.options["workers"] = [{"name": "w1", "kubeconfig": {"path": path}}]
+        await world.start()
+        await world.connected()
+        world.queue()
+        await world.until(lambda: world.holders() == ["w1"])
+        assert check(world) == ("True", "Active", "The admission check is active")
+
+
+async def test_104_106_the_collector_takes_only_what_is_ours_and_only_at_the_second_sight(tmp_path: Path) -> None:
+    async with running(tmp_path, "w1") as world:
+        identity = world._running().identity
+
+        def remote(name: str, origin: str | None, hub: str) -> None:
+            document = workload(name)
+            document["metadata"]["labels"] = {ORIGIN_LABEL: origin} if origin else {}
+            document["metadata"]["annotations"] = {marks.HUB: hub, marks.HUB_UID: "gone"}
+            world["w1"].create("workloads", document, KUEUE, NAMESPACE)
+
+        remote("ours", identity.origin, identity.hub)
+        remote("same-origin-other-hub", identity.origin, "another-hub")
+        remote("other-origin", "another", identity.hub)
+        remote("unmarked", None, "")
+        orphan = job("orphan-job", managed_by=None)
+        orphan["metadata"]["labels"] |= {ORIGIN_LABEL: identity.origin, "kueue.x-k8s.io/prebuilt-workload-name": "gone"}
+        orphan["metadata"]["annotations"] = {marks.HUB: identity.hub, marks.HUB_UID: "x"}
+        world["w1"].create("jobs", orphan, "batch", NAMESPACE)
+        world["w1"].create("jobs", job("theirs", managed_by=None), "batch", NAMESPACE)
+        await world.settled()
+        await world.pass_time(61)
+        assert world["w1"].has_workload("ours")
+        await world.pass_time(61)
+        await world.until(lambda: not world["w1"].has_workload("ours"))
+        await world.until(lambda: world["w1"].find("jobs", "orphan-job", "batch") is None)
+        for name in ("same-origin-other-hub", "other-origin", "unmarked"):
+            assert world["w1"].has_workload(name)
+        assert world["w1"].find("jobs", "theirs", "batch") is not None
+
+
+async def test_104_a_replica_whose_workload_lives_is_kept(tmp_path: Path) -> None:
+    async with running(tmp_path, "w1") as world:
+        world.queue()
+        await world.until(lambda: world.holders() == ["w1"])
+        uid = world["w1"].workload()["metadata"]["uid"]
+        await world.pass_time(300)
+        assert world["w1"].workload()["metadata"]["uid"] == uid
+
+
+async def test_106_two_hubs_share_a_worker(tmp_path: Path) -> None:
+    async with running(tmp_path, "w1") as first, prepared_world(tmp_path / "second") as second:
+        second.workers["w1"] = first["w1"]
+        second.options["hub"] = {"origin": "second-hub", "namespace": SYSTEM}
+        second.list_workers("w1")
+        second.add_cluster("w1")
+        first.queue("mine")
+        await first.until(lambda: first["w1"].has_workload("mine"))
+        await second.start()
+        await second.connected("w1")
+        second.queue("theirs")
+        await second.until(lambda: first["w1"].has_workload("theirs"))
+        await first.pass_time(200)
+        await second.clock.advance(200)
+        assert first["w1"].has_workload("mine")
+        assert first["w1"].has_workload("theirs")
+
+
+async def test_107_a_cluster_profile_is_refused_with_its_reason(tmp_path: Path) -> None:
+    async with prepared_world(tmp_path, "w1") as world:
+        source = {"clusterProfileRef": {"name": "p"}}
+        world.hub.change("multikueueclusters", "w1", lambda c: c["spec"].update(clusterSource=source), KUEUE, "")
+        await world.start()
+        await world.until(lambda: cluster(world, "w1"))
+        assert (cluster(world, "w1") or ())[:2] == ("False", "BadClusterProfile")
+
+
+async def test_108_coming_and_going_all_the_time_leaves_nothing_behind(tmp_path: Path) -> None:
+    async with running(tmp_path, "w1", "w2") as world:
+        world.queue()
+        await world.until(lambda: len(world.holders()) == 2)
+        content = world["w1"].local.kubeconfig_path.read_bytes()
+        for number in range(5):
+            world.put_secret("w1", content if number % 2 else b"garbage")
+            await world._running().garbage.collect()
+            await asyncio.sleep(0.01)
+        world.put_secret("w1", content)
+        await world.connected()
+        await world.settled()
+        assert world.holders() == ["w1", "w2"]
+        await world.stop()
+        await world.until(lambda: world["w1"].local.watch_count() == world["w2"].local.watch_count() == 0)
+
+
+async def test_a_worker_without_a_job_kind_serves_the_others(tmp_path: Path) -> None:
+    """Fault 6 of Kueue v0.19.1: a missing CustomResourceDefinition blocks the whole cluster."""
+    kinds = tuple(kind for kind in all_kinds() if kind.plural != "jobsets")
+    jobs = {"integrations": ["batch/job", "jobset.x-k8s.io/jobset"]}
+    async with running(tmp_path, "w1", "w2", kinds={"w1": kinds}, jobs=jobs) as world:
+        document = {"metadata": {"name": "set"}, "spec": {"managedBy": MULTIKUEUE_NAME}}
+        owner = world.hub.create("jobsets", document, "jobset.x-k8s.io", NAMESPACE)
+        world.queue("set", owner=owner)
+        world.queue("plain")
+        await world.until(lambda: world.holders("set") == ["w2"] and world.holders("plain") == ["w1", "w2"])
+        await world.settled()
+        assert "the kind of the job is not served on: w1" in world.check("set")["message"]
+        assert "jobsets" in (cluster(world, "w1") or ("", "", ""))[2]
+
+
+async def test_a_hub_whose_kueue_serves_the_same_checks_is_refused(tmp_path: Path) -> None:
+    options = {"origin": "o", "namespace": SYSTEM, "controller_name": MULTIKUEUE_NAME}
+    async with prepared_world(tmp_path, "w1", hub=options) as world:
+        words = {"reason": "Active", "message": "The admission check is active", "lastTransitionTime": world.hub.now()}
+        condition = {"type": "Active", "status": "True", **words}
+
+        def put_right(status: Obj) -> None:
+            status["conditions"] = [condition]
+
+        world.hub.change_status("admissionchecks", CHECK, put_right, KUEUE, "")
+        kind = world.hub.store.kind("admissionchecks", KUEUE)
+
+        def kueue(_change: object) -> None:
+            found = check(world)
+            if found is not None and found[2] != words["message"]:
+                loop = asyncio.get_running_loop()
+                loop.call_soon(world.hub.change_status, "admissionchecks", CHECK, put_right, KUEUE, "")
+
+        world.hub.store.subscribe(kind, kueue)
+        await world.start()
+        task = world._task
+        assert task is not None
+        await until_advancing(world, task)
+        world._task = None
+        with pytest.raises(ExceptionGroup) as failure:
+            task.result()
+        found = failure.value.split(StartupError)[0]
+        assert found is not None
+        assert "is served by another controller" in str(leaf(found))
+
+
+async def test_a_hub_whose_kueue_keeps_out_is_served_under_kueues_name(tmp_path: Path) -> None:
+    options = {"origin": "hub-under-test", "namespace": SYSTEM, "controller_name": MULTIKUEUE_NAME}
+    async with prepared_world(tmp_path, "w1", hub=options) as world:
+        await world.start()
+        await world.clock.advance(PROBE_SECONDS)
+        await world.connected()
+        world.queue()
+        await world.until(lambda: world.holders() == ["w1"])
+
+
+async def until_advancing(world: World, task: asyncio.Task[None]) -> None:
+    async with asyncio.timeout(10):
+        while not task.done():
+            await world.clock.advance(0.5)
+            await asyncio.sleep(0.005)
+
+
+def leaf(error: BaseException) -> BaseException:
+    return leaf(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
+
+
+async def test_isolation_a_frozen_worker_delays_nobody(tmp_path: Path) -> None:
+    """Kueue v0.19.1 copies nothing to a healthy worker for 48 seconds after another one froze."""
+    async with running(tmp_path, "w1", "w2") as world:
+        world["w2"].local.freeze()
+        for number in range(20):
+            world.queue(f"wl-{number}")
+        await world.until(lambda: all(world["w1"].has_workload(f"wl-{n}") for n in range(20)))
+        world["w1"].admit("wl-3")
+        await world.until(lambda: world.check("wl-3")["state"] == "Ready")
+        assert world.clock.monotonic() == 0
+        world["w2"].local.thaw()
+
+
+@pytest.mark.parametrize("how", list(Partition))
+async def test_isolation_a_partition_in_the_middle_of_everything(tmp_path: Path, how: Partition) -> None:
+    async with running(tmp_path, "w1", "w2", "w3") as world:
+        await won_by(world, "w1")
+        world.queue("second")
+        await world["w2"].local.partition(how)
+        await world.until(lambda: world["w1"].has_workload("second") and world["w3"].has_workload("second"))
+        world["w3"].admit("second")
+        await world.until(lambda: world.check("second")["state"] == "Ready")

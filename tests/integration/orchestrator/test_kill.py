@@ -1,0 +1,73 @@
+"""A kill after every single write of the daemon, a restart, and the same end.
+
+The daemon dies while the server carries out its n-th write, so the write happened and its answer was never read.
+"""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gates import marks
+from tests.integration.orchestrator.kueue import Cluster
+from tests.integration.orchestrator.world import World, running
+from tests.virtual_time import until
+
+LAST = 20
+"""More than the daemon's writes in the story."""
+
+
+class Killer:
+    """Kills the daemon at its n-th write and starts another one."""
+
+    def __init__(self, world: World, at: int) -> None:
+        self.world = world
+        self.left = at
+        for cluster in (world.hub, *world.workers.values()):
+            for collection in cluster.store.ledger.collections.values():
+                collection.listen(self.listener(cluster))
+
+    def listener(self, cluster: Cluster) -> Callable[[object], None]:
+        return lambda _change: None if cluster.is_test_writing else self.written()
+
+    def written(self) -> None:
+        self.left -= 1
+        if self.left == 0 and self.world._task is not None:
+            self.world._task.cancel()
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        """Wait for a condition through a death of the daemon."""
+        waiting = asyncio.create_task(until(condition))
+        while not waiting.done():
+            if self.world._task is not None and self.world._task.done():
+                await self.world.stop()
+                await self.world.start()
+            await asyncio.sleep(0.001)
+        await waiting
+
+
+@pytest.mark.parametrize("at", range(1, LAST + 1))
+async def test_a_kill_after_any_write_leads_to_the_same_end(tmp_path: Path, at: int) -> None:
+    async with running(tmp_path, "w1", "w2") as world:
+        killer = Killer(world, at)
+        world.queue()
+        await killer.until(lambda: world.holders() == ["w1", "w2"])
+        world["w1"].block()
+        await killer.until(lambda: world["w1"].gate() == "Open")
+        world["w2"].block()
+        await killer.until(world._is_settled)
+        assert world["w2"].gate() == "Closed"
+        world["w1"].admit()
+        await killer.until(lambda: world.check()["state"] == "Ready" and world.holders() == ["w1"])
+        await killer.until(lambda: world["w1"].find("jobs", "job-wl", "batch"))
+        assert world.status()["clusterName"] == "w1"
+        assert world.check()["message"] == 'The workload was admitted on "w1"'
+        world["w1"].finish()
+        await killer.until(lambda: world.hub.condition("Finished") and world.holders() == [])
+        await killer.until(lambda: world["w1"].find("jobs", "job-wl", "batch") is None)
+        await killer.until(world._is_settled)
+        assert world.hub.workload()["metadata"]["annotations"][marks.GATE_OPENINGS].count('"cluster"') == 1
+        assert world["w2"].find("jobs", "job-wl", "batch") is None
+        assert len(world.events()) <= 1
+        assert at < LAST or killer.left > 0, "the story has more writes than there are cases"

@@ -1,0 +1,87 @@
+"""`turnstile run` as a process: starts, works, stops when told to, and says in one line why it cannot."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from localcluster.cluster import LocalCluster
+from tests.integration.orchestrator.world import SYSTEM
+
+CONFIGURATION: dict[str, Any] = {"apiVersion": "config.multikueue-turnstile.dev/v1alpha1", "kind": "Configuration"}
+
+
+async def start(directory: Path, **sections: Any) -> asyncio.subprocess.Process:
+    file = directory / "turnstile.yaml"
+    file.write_text(json.dumps({**CONFIGURATION, **sections}))
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("TURNSTILE_", "KUBERNETES_"))}
+    return await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-P",
+        "-m",
+        "manager",
+        "run",
+        "--config",
+        str(file),
+        stderr=asyncio.subprocess.PIPE,
+        env=environment,
+    )
+
+
+async def ended(process: asyncio.subprocess.Process) -> tuple[int, str]:
+    async with asyncio.timeout(30):
+        _, errors = await process.communicate()
+    return process.returncode or 0, errors.decode()
+
+
+async def test_it_runs_until_it_is_told_to_stop(tmp_path: Path) -> None:
+    async with LocalCluster("hub", tmp_path) as hub:
+        hub.store.create(hub.store.kind("namespaces"), {"metadata": {"name": SYSTEM}})
+        process = await start(tmp_path, hub={"kubeconfig": str(hub.kubeconfig_path)}, jobs={"integrations": []})
+        assert process.stderr is not None
+        lines: list[dict[str, Any]] = []
+        async with asyncio.timeout(30):
+            while not any(line.get("event") == "hub.connection" for line in lines):
+                text = (await process.stderr.readline()).decode()
+                assert text, lines
+                lines.append(json.loads(text))
+        assert lines[0]["event"] == "daemon.started"
+        process.send_signal(signal.SIGTERM)
+        code, rest = await ended(process)
+        assert code == 0
+        assert '"daemon.stopped"' in rest
+
+
+@pytest.mark.parametrize(
+    ("sections", "code", "want"),
+    [
+        ({"gcInterval": "never"}, 2, "gcInterval"),
+        ({}, 1, "error: hub.kubeconfig is not set, and this is no pod of a cluster"),
+        (
+            {"hub": {"kubeconfig": "/nowhere/kubeconfig"}},
+            1,
+            'error: hub.kubeconfig: kubeconfig file "/nowhere/kubeconfig"',
+        ),
+    ],
+    ids=["a wrong setting", "no hub", "no such kubeconfig"],
+)
+async def test_it_says_in_one_line_why_it_cannot_start(
+    tmp_path: Path, sections: dict[str, Any], code: int, want: str
+) -> None:
+    got, errors = await ended(await start(tmp_path, **sections))
+    assert got == code
+    assert want in errors
+    assert len(errors.splitlines()) == 1
+
+
+async def test_a_hub_that_does_not_answer_is_named(tmp_path: Path) -> None:
+    async with LocalCluster("hub", tmp_path) as hub:
+        kubeconfig = hub.kubeconfig_path
+    got, errors = await ended(await start(tmp_path, hub={"kubeconfig": str(kubeconfig)}))
+    assert got == 1
+    assert errors.startswith("error: the hub does not say who it is: cluster hub: get namespaces kube-system")
