@@ -141,10 +141,10 @@ class Reconciler:
         if self._on_decision is not None:
             self._on_decision(group, decision)
         self._report(key, decision)
-        await self._run_steps(key, snapshot, group, decision)
+        wrote = await self._run_steps(key, snapshot, group, decision)
         if found is None and not decision.actions:
             self._forget(key)
-        if any(not isinstance(action, _WORKER_ACTIONS) for action in decision.actions):
+        if wrote:
             self._queue.add(key)  # the watch does not tell us what we wrote ourselves
             for sibling in snapshot.siblings:
                 self._queue.add(Key(sibling.namespace, sibling.name))
@@ -159,7 +159,8 @@ class Reconciler:
             if worker.replica.uid == opening.replica_uid and worker.name in self._links:
                 self._links[worker.name].remember(key).confirmed.add(worker.replica.uid)
 
-    async def _run_steps(self, key: Key, snapshot: Snapshot, group: Group, decision: Decision) -> None:
+    async def _run_steps(self, key: Key, snapshot: Snapshot, group: Group, decision: Decision) -> bool:
+        """Carry out a decision as far as it goes and return whether the hub's Workload changed by it."""
         hub = snapshot.hub
         check = group.workload.check.name if group.workload.check is not None else ""
         for step in decision.steps:
@@ -170,7 +171,8 @@ class Reconciler:
             if step.best_effort:
                 continue
             if len(tasks) < len(remote) or not await self._all_went_well(tasks):
-                return
+                break
+        return hub is not snapshot.hub
 
     async def _write_hub(self, hub: HubRecord, check: str, actions: Iterable[HubAction]) -> HubRecord:
         for action in actions:

@@ -9,7 +9,7 @@ import pytest
 from config.names import MULTIKUEUE_NAME, ORIGIN_LABEL
 from gates import marks
 from localcluster.cluster import Partition
-from localcluster.faults import Latency
+from localcluster.faults import HalfOpen, Latency
 from localcluster.registry import all_kinds
 from manager.daemon import StartupError
 from manager.rivals import PROBE_SECONDS
@@ -346,6 +346,20 @@ async def test_isolation_a_frozen_worker_delays_nobody(tmp_path: Path) -> None:
         await world.until(lambda: world.check("wl-3")["state"] == "Ready")
         assert world.clock.monotonic() == 0
         world["w2"].local.thaw()
+
+
+async def test_isolation_a_winner_that_hangs_is_not_looked_at_over_and_over(tmp_path: Path) -> None:
+    async with running(tmp_path, "w1", "w2") as world:
+        world.queue()
+        await world.until(lambda: len(world.holders()) == 2)
+        await world.settled()
+        world["w1"].local.faults.add(HalfOpen(), verb="create", plural="jobs")
+        world["w1"].admit()
+        await world.until(lambda: world._running().lanes.in_flight)
+        world.decisions.clear()
+        await world.pass_time(8, settle=False)
+        assert len(world.decisions) < 5
+        assert world.check()["state"] == "Pending"
 
 
 @pytest.mark.parametrize("how", list(Partition))
