@@ -11,7 +11,7 @@ from config.kubeconfig.errors import KubeconfigError
 from config.kubeconfig.sources import load_hub_kubeconfig
 from config.settings import Configuration
 from manager.clock import SystemClock
-from manager.daemon import Daemon, StartupError, identify
+from manager.daemon import Daemon, Observers, StartupError, identify
 from manager.logs import configure_logging, get_log
 from workerclient.cluster import Surroundings
 from workerclient.incluster import in_cluster_access
@@ -19,7 +19,7 @@ from workerclient.incluster import in_cluster_access
 _DRAIN_SECONDS: Final = 10.0
 
 
-async def serve(configuration: Configuration) -> None:
+async def serve(configuration: Configuration, observers: Observers | None = None) -> None:
     """Run until SIGINT or SIGTERM; raises `StartupError` with one sentence if that cannot be."""
     configure_logging(configuration.logging)
     stopped = asyncio.Event()
@@ -30,7 +30,7 @@ async def serve(configuration: Configuration) -> None:
     access = hub_access(configuration)
     try:
         identity = await identify(configuration, access, surroundings)
-        daemon = Daemon(configuration, access, identity, surroundings)
+        daemon = Daemon(configuration, access, identity, surroundings, observers)
     except ValueError as error:
         raise StartupError(f"hub.kubeconfig: {error}") from error
     get_log().info("daemon.started", origin=identity.origin)

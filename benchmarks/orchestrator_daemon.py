@@ -1,0 +1,33 @@
+"""The daemon in a process of its own, as `turnstile run` starts it; only its looks are counted besides.
+
+Prints one JSON line when it ends: how many looks there were, by the row of the decision table that answered.
+"""
+
+import asyncio
+import json
+import os
+import sys
+from collections import Counter
+from pathlib import Path
+
+from config.loading import load_configuration
+from gates.actions import Decision
+from gates.view import Group
+from manager.daemon import Observers
+from manager.service import serve
+
+
+def main(path: Path) -> None:
+    """Run the daemon until it is told to stop."""
+    looks: Counter[str] = Counter()
+
+    def count(_group: Group, decision: Decision) -> None:
+        looks[decision.rule if decision.actions else f"{decision.rule}, nothing to do"] += 1
+
+    configuration = load_configuration(path, os.environ).configuration
+    asyncio.run(serve(configuration, Observers(on_decision=count)))
+    print(json.dumps(looks))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
