@@ -3,7 +3,6 @@
 Prints one JSON line when it ends: how many looks there were, by the row of the decision table that answered.
 """
 
-import asyncio
 import json
 import os
 import sys
@@ -14,7 +13,7 @@ from config.loading import load_configuration
 from gates.actions import Decision
 from gates.view import Group
 from manager.daemon import Observers
-from manager.service import serve
+from manager.service import run
 
 
 def main(path: Path) -> None:
@@ -25,7 +24,7 @@ def main(path: Path) -> None:
         looks[decision.rule if decision.actions else f"{decision.rule}, nothing to do"] += 1
 
     configuration = load_configuration(path, os.environ).configuration
-    asyncio.run(serve(configuration, Observers(on_decision=count)))
+    run(configuration, Observers(on_decision=count))
     print(json.dumps(looks))
 
 

@@ -16,8 +16,6 @@ from typing import Any
 
 from config.names import CONFIG_API_VERSION, CONFIG_KIND
 
-PROFILE_VARIABLE = "TURNSTILE_BENCH_PROFILE"
-"""Names a file to write a profile of the daemon to; the numbers of such a run mean nothing."""
 _TICKS = os.sysconf("SC_CLK_TCK")
 _AGENT = "turnstile"
 _PIPE_LIMIT = 1 << 24
@@ -109,10 +107,8 @@ async def running_daemon(fleet: FleetProcess, workers: int, **sections: Any) -> 
 
 
 async def _start(module: str, *arguments: str, log: int | None = None) -> asyncio.subprocess.Process:
-    profile = os.environ.get(PROFILE_VARIABLE)
-    profiled = ["-m", "cProfile", "-o", profile] if profile and log is not None else []
     pipe = asyncio.subprocess.PIPE
-    command = [sys.executable, *profiled, "-m", module, *arguments]
+    command = [sys.executable, "-m", module, *arguments]
     return await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=log, limit=_PIPE_LIMIT)
 
 

@@ -4,8 +4,6 @@ After a write of ours the next one is fenced by the version that it led to, so a
 nobody else writes in between.
 """
 
-from typing import TYPE_CHECKING
-
 from config.api.meta import format_time
 from config.names import CONTROLLER_NAME
 from gates.actions import EmitEvent, HubAction, PatchHubStatus
@@ -17,12 +15,10 @@ from manager.kinds import EVENTS, WORKLOADS
 from manager.logs import get_log
 from workerclient.budget import Lane
 from workerclient.clock import Clock
+from workerclient.codec import Raw
 from workerclient.errors import ClusterError
 from workerclient.kind import Key
 from workerclient.resource import Precondition, Resource
-
-if TYPE_CHECKING:
-    from workerclient.codec import Raw
 
 
 class HubHand:
@@ -52,13 +48,22 @@ class HubHand:
             return hub
         fence = Precondition(hub.uid, hub.resource_version)
         key = Key(hub.namespace, hub.name)
-        return hub_record(await self._hub.workloads.resource.json_patch(key, operations, fence, subresource="status"))
+        resource = self._hub.workloads.resource
+        return self._stored(key, await resource.json_patch(key, operations, fence, subresource="status"))
 
     async def _annotate(self, hub: HubRecord, annotations: dict[str, str]) -> HubRecord:
         fence = Precondition(hub.uid, hub.resource_version)
         key = Key(hub.namespace, hub.name)
         patch = {"metadata": {"annotations": annotations}}
-        return hub_record(await self._hub.workloads.resource.merge_patch(key, patch, fence, lane=Lane.URGENT))
+        resource = self._hub.workloads.resource
+        return self._stored(key, await resource.merge_patch(key, patch, fence, lane=Lane.URGENT))
+
+    def _stored(self, key: Key, raw: Raw) -> HubRecord:
+        """Return the version that a write led to; the cache has read it already unless it knows a newer one."""
+        known = self._hub.workload(key)
+        if isinstance(known, HubRecord) and known.resource_version == raw["metadata"]["resourceVersion"]:
+            return known
+        return hub_record(raw)
 
     async def _emit(self, hub: HubRecord, action: EmitEvent) -> None:
         """Write an Event; one that is lost is not missed."""

@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from itertools import count
 from typing import Any, Final
 
+import orjson
 import structlog
 
 from config.choices import LogFormat
@@ -23,7 +24,7 @@ Log = structlog.typing.FilteringBoundLogger
 def configure_logging(settings: Logging) -> None:
     """Write log lines to standard error in the form that the configuration asks for."""
     renderer: Any = (
-        structlog.processors.JSONRenderer()
+        structlog.processors.JSONRenderer(serializer=_dumps)
         if settings.format is LogFormat.JSON
         else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
     )
@@ -52,6 +53,10 @@ def begin_cause() -> str:
     cause = f"r{next(_numbers)}"
     _cause.set(cause)
     return cause
+
+
+def _dumps(event: structlog.typing.EventDict, **_options: Any) -> str:
+    return orjson.dumps(event, default=repr).decode()
 
 
 def _add_cause(_logger: Any, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:

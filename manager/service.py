@@ -1,10 +1,13 @@
 """Runs the daemon as a service: from a configuration to the end of the process."""
 
 import asyncio
+import gc
 import os
 import random
 import signal
 from typing import Final
+
+import uvloop
 
 from config.kubeconfig.access import ClusterAccess
 from config.kubeconfig.errors import KubeconfigError
@@ -17,6 +20,15 @@ from workerclient.cluster import Surroundings
 from workerclient.incluster import in_cluster_access
 
 _DRAIN_SECONDS: Final = 10.0
+_GC_THRESHOLDS: Final = (20_000, 20, 50)
+"""The caches are many small objects that live long, and Python's own thresholds would walk through them all the time."""
+
+
+def run(configuration: Configuration, observers: Observers | None = None) -> None:
+    """Run the daemon as the business of this process; raises `StartupError` with one sentence if that cannot be."""
+    gc.set_threshold(*_GC_THRESHOLDS)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(serve(configuration, observers))
 
 
 async def serve(configuration: Configuration, observers: Observers | None = None) -> None:
