@@ -1,6 +1,6 @@
 """The daemon in a process of its own, as `turnstile run` starts it; only its looks are counted besides.
 
-Prints one JSON line when it ends: how many looks there were, by the row of the decision table that answered.
+For each line of standard input it prints one of JSON: how many looks there were so far, by the row that answered.
 """
 
 import json
@@ -8,6 +8,7 @@ import os
 import sys
 from collections import Counter
 from pathlib import Path
+from threading import Thread
 
 from config.loading import load_configuration
 from gates.actions import Decision
@@ -23,9 +24,13 @@ def main(path: Path) -> None:
     def count(_group: Group, decision: Decision) -> None:
         looks[decision.rule if decision.actions else f"{decision.rule}, nothing to do"] += 1
 
+    def tell() -> None:
+        for _line in sys.stdin:
+            print(json.dumps(looks.copy()), flush=True)
+
+    Thread(target=tell, daemon=True).start()
     configuration = load_configuration(path, os.environ).configuration
     run(configuration, Observers(on_decision=count))
-    print(json.dumps(looks))
 
 
 if __name__ == "__main__":

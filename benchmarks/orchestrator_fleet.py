@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from benchmarks.orchestrator_groups import Groups, running_groups
 from config.api.meta import conditions
 from config.names import KUEUE_GROUP, MULTIKUEUE_NAME
 from gates.dialect import KUEUE
 from localcluster.cluster import LocalCluster
 from localcluster.columns import has_condition
 from localcluster.deletion import DeleteOptions, Propagation
-from localcluster.fleet import Fleet, Member
 from localcluster.kueue.annotations import RUN_SECONDS
 from localcluster.ledger import Change, ChangeType
 from localcluster.sample_queues import NAMESPACE, QUEUE
@@ -32,7 +32,7 @@ _SUBMITTED_AT_ONCE = 10
 _FILLED_SLOTS = 4
 
 
-def job(name: str, *, seconds: float | None, priority: str, managed: bool) -> Obj:
+def job(name: str, queue: str, *, seconds: float | None, priority: str, managed: bool) -> Obj:
     """Return a Job of one pod and one CPU, with a template of ordinary size."""
     container = {
         "name": "main",
@@ -41,7 +41,7 @@ def job(name: str, *, seconds: float | None, priority: str, managed: bool) -> Ob
         "env": [{"name": f"SETTING_{number}", "value": f"value number {number}"} for number in range(8)],
         "resources": {"requests": {"cpu": "1"}},
     }
-    labels = {f"{KUEUE_GROUP}/queue-name": QUEUE, f"{KUEUE_GROUP}/priority-class": priority}
+    labels = {f"{KUEUE_GROUP}/queue-name": queue, f"{KUEUE_GROUP}/priority-class": priority}
     spec: Obj = {"template": {"spec": {"containers": [container], "restartPolicy": "Never"}}}
     if managed:
         spec["managedBy"] = MULTIKUEUE_NAME
@@ -53,7 +53,7 @@ def job(name: str, *, seconds: float | None, priority: str, managed: bool) -> Ob
 class Driver:
     """Does what the lines say."""
 
-    def __init__(self, fleet: Fleet) -> None:
+    def __init__(self, fleet: Groups) -> None:
         self._fleet = fleet
         self._over: set[str] = set()
         self._signalled: dict[tuple[str, str], int] = {}
@@ -76,7 +76,8 @@ class Driver:
             case {"do": "delete"}:
                 return await self._delete()
             case {"do": "requests"}:
-                return {name: list(self._requests(cluster)) for name, cluster in self._fleet.clusters.items()}
+                clusters = (self._fleet.hub, *self._fleet.workers)
+                return {cluster.name: list(self._requests(cluster)) for cluster in clusters}
             case _:
                 raise ValueError(f"no such order: {order}")
 
@@ -89,8 +90,11 @@ class Driver:
     async def _run(self, count: int, seconds: float, prefix: str) -> Obj:
         began = time.monotonic()
         names = {f"{prefix}-{number}" for number in range(count)}
+        queues = self._fleet.queues
         for number in range(count):
-            self._submit(self._fleet.hub, job(f"{prefix}-{number}", seconds=seconds, priority="high", managed=True))
+            queue = queues[number % len(queues)]
+            document = job(f"{prefix}-{number}", queue, seconds=seconds, priority="high", managed=True)
+            self._submit(self._fleet.hub, document)
             if number % _SUBMITTED_AT_ONCE == 0:
                 await asyncio.sleep(0)
         await self._until(lambda: names <= self._over and not self._replicas())
@@ -100,11 +104,11 @@ class Driver:
         """Fill the workers, then let Jobs arrive one after the other that have to preempt."""
         for worker in self._fleet.workers:
             for number in range(_FILLED_SLOTS):
-                self._submit(worker, job(f"fill-{number}", seconds=None, priority="low", managed=False))
+                self._submit(worker, job(f"fill-{number}", QUEUE, seconds=None, priority="low", managed=False))
         await self._until(self._is_full)
         for number in range(count):
             name = f"urgent-{number}"
-            self._submit(self._fleet.hub, job(name, seconds=0, priority="high", managed=True))
+            self._submit(self._fleet.hub, job(name, QUEUE, seconds=0, priority="high", managed=True))
             await self._until(lambda name=name: name in self._over and self._is_full())  # type: ignore[misc]
         return {"latencies": self._latencies}
 
@@ -166,8 +170,7 @@ class Driver:
 
 async def serve(directory: Path, workers: int, cpu: str) -> None:
     """Serve until standard input ends."""
-    members = [Member(f"worker-{number}", cpu) for number in range(1, workers + 1)]
-    async with Fleet(Member("hub", "1000000"), members, directory) as fleet:
+    async with running_groups(directory, workers, cpu) as fleet:
         driver = Driver(fleet)
         print(json.dumps({"kubeconfig": str(fleet.hub.kubeconfig_path)}), flush=True)
         loop = asyncio.get_running_loop()

@@ -47,8 +47,10 @@ class DaemonProcess:
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
-        self.looks: Counter[str] = Counter()
-        """By the row that answered; known once it was stopped."""
+
+    async def looks(self) -> Counter[str]:
+        """Return how often it looked at a Workload so far, by the row of the decision table that answered."""
+        return Counter(await _exchange(self._process, {}))
 
     def cpu_seconds(self) -> float:
         """Return the time that it spent in user and system mode."""
@@ -63,8 +65,7 @@ class DaemonProcess:
     async def stop(self) -> None:
         """End it as an administrator would."""
         self._process.send_signal(signal.SIGTERM)
-        output, _ = await self._process.communicate()
-        self.looks = Counter(json.loads(output.splitlines()[-1]))
+        await self._process.wait()
 
 
 @asynccontextmanager
@@ -122,7 +123,7 @@ async def _exchange(process: asyncio.subprocess.Process, order: Mapping[str, Any
 
 def _of_daemon(entries: list[list[Any]]) -> Counter[str]:
     found: Counter[str] = Counter()
-    for agent, verb, resource, subresource, count in entries:
+    for agent, verb, plural, subresource, count in entries:
         if agent == _AGENT:
-            found[f"{verb} {resource or 'documents'}{'/' + subresource if subresource else ''}"] += count
+            found[f"{verb} {plural or 'documents'}{'/' + subresource if subresource else ''}"] += count
     return found

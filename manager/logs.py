@@ -19,6 +19,7 @@ _cause: ContextVar[str] = ContextVar("cause", default="")
 _numbers: Final = count(1)
 
 Log = structlog.typing.FilteringBoundLogger
+_log: Log | None = None
 
 
 def configure_logging(settings: Logging) -> None:
@@ -40,12 +41,16 @@ def configure_logging(settings: Logging) -> None:
         logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
         cache_logger_on_first_use=False,
     )
+    global _log  # noqa: PLW0603 - one process, one log; binding a logger for every line costs as much as the line
+    _log = structlog.get_logger().bind()
 
 
 def get_log() -> Log:
     """Return the logger."""
-    log: Log = structlog.get_logger()
-    return log
+    if _log is not None:
+        return _log
+    unbound: Log = structlog.get_logger()
+    return unbound
 
 
 def begin_cause() -> str:
