@@ -1,4 +1,7 @@
-"""A fleet of any size: a MultiKueueConfig lists 20 clusters at most, so a larger fleet has several, each with a queue."""
+"""A fleet of any size: a MultiKueueConfig lists at most 20 clusters, so a larger fleet has several.
+
+The first group is a plain `Fleet`; the others are added to its hub.
+"""
 
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager

@@ -21,7 +21,7 @@ from workerclient.incluster import in_cluster_access
 
 _DRAIN_SECONDS: Final = 10.0
 _GC_THRESHOLDS: Final = (20_000, 20, 50)
-"""The caches are many small objects that live long; with Python's own thresholds they are walked through all the time."""
+"""The caches are many small objects that live long; Python's own thresholds would walk through them over and over."""
 
 
 def run(configuration: Configuration, observers: Observers | None = None) -> None:
