@@ -32,6 +32,8 @@ AIM_CPU_MS = 4.0
 AIM_REQUESTS = 3.0
 AIM_P99_MS = 50.0
 READS = ("get", "list")
+DOCUMENTS = "get documents"
+"""Paths that lead to no kind; the daemon asks for those only to see whether a kind of job is served meanwhile."""
 _WIDTHS = (8, 6, 12, 8, 9, 6, 18, 22)
 
 
@@ -120,8 +122,9 @@ def _print_main(rounds: list[Measured]) -> None:
     print(f"{'  of the rounds':44} {' '.join(f'{each:.2f}' for each in cpu):>8} ms")
     asked = last.per_workload_and_worker
     print(f"{'requests per workload and worker':44} {asked:>8.2f}      {_verdict(asked, AIM_REQUESTS)}")
-    reads = sum(n for what, n in last.worker.items() if what.split()[0] in READS)
+    reads = sum(n for what, n in last.worker.items() if what.split()[0] in READS and what != DOCUMENTS)
     print(f"{'reads of workers beside watches':44} {reads:>8}      {_verdict(reads, 0)}")
+    print(f"{'  asked again for kinds that they lack':44} {last.worker[DOCUMENTS]:>8}      each once in a minute")
     print(f"{'looks per workload':44} {last.looks.total() / last.jobs:>8.2f}")
     print(f"{'memory per workload, over but on the hub':44} {last.grown_kb:>8.2f} kB")
     print(f"{'memory per workload, after its deletion':44} {last.left_kb:>8.2f} kB")
