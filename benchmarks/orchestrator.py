@@ -17,7 +17,7 @@ from benchmarks.orchestrator_processes import (
 JOBS = 1_000
 WORKERS = 3
 ROUNDS = 1
-SIGNALS = 200
+SIGNALS = 100
 RUN_SECONDS = 0.05
 ENOUGH_CPU = 1_000_000
 FULL_CPU = 4
