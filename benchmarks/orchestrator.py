@@ -24,8 +24,6 @@ FULL_CPU = 4
 """As many slots as the fleet's process fills before it measures signals."""
 FLEETS = ((10, 100), (50, 50), (100, 50))
 """Workers and Jobs."""
-MOST_COPIES = 20
-"""A MultiKueueConfig lists no more clusters than that; a larger fleet has several."""
 INCREMENTAL = {"dispatcher": {"mode": "Incremental", "stepSize": 3}}
 
 AIM_CPU_MS = 4.0
@@ -145,7 +143,7 @@ def _print_signals(latencies: list[float]) -> None:
     cuts = quantiles(latencies, n=100)
     print(f"signal on a worker → gate open there: {len(latencies)} signals one after the other, {WORKERS} full workers")
     print(f"{'p50':44} {cuts[49]:>8.1f} ms")
-    print(f"{'p99':44} {cuts[98]:>8.1f} ms   {_verdict(cuts[98], AIM_P99_MS, 'ms')} on an idle machine\n")
+    print(f"{'p99':44} {cuts[98]:>8.1f} ms   {_verdict(cuts[98], AIM_P99_MS, 'ms')} (the aim is for an idle machine)\n")
 
 
 async def _print_fleets() -> None:
@@ -162,11 +160,9 @@ async def _print_fleets() -> None:
     )
     print(" ".join(f"{title:>{width}}" for title, width in zip(titles, _WIDTHS, strict=True)))
     for workers, jobs in FLEETS:
-        for title, copies, sections in (
-            ("all at once", min(workers, MOST_COPIES), {}),
-            ("incremental", WORKERS, INCREMENTAL),
-        ):
+        for title, sections in (("all at once", {}), ("incremental", INCREMENTAL)):
             found = await _measure(workers, jobs, **sections)
+            copies = found.worker["create workloads"] / jobs
             numbers = (
                 f"{found.cpu_ms:.2f}",
                 f"{found.cpu_ms / copies:.2f}",
