@@ -1,7 +1,6 @@
 """Runs the daemon as a service: from a configuration to the end of the process."""
 
 import asyncio
-import gc
 import os
 import random
 import signal
@@ -20,13 +19,10 @@ from workerclient.cluster import Surroundings
 from workerclient.incluster import in_cluster_access
 
 _DRAIN_SECONDS: Final = 10.0
-_GC_THRESHOLDS: Final = (20_000, 20, 50)
-"""The caches are many small objects that live long; Python's own thresholds would walk through them over and over."""
 
 
 def run(configuration: Configuration, observers: Observers | None = None) -> None:
     """Run the daemon as the business of this process; raises `StartupError` with one sentence if that cannot be."""
-    gc.set_threshold(*_GC_THRESHOLDS)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(serve(configuration, observers))
 
