@@ -20,6 +20,7 @@ from manager.hubwrites import HubHand
 from manager.kinds import NAMESPACES, job_kinds
 from manager.lanes import Lanes
 from manager.logs import get_log
+from manager.metrics import Metrics, Role
 from manager.queue import KeyedQueue
 from manager.reconciler import Hands, Pulse, Reconciler, Rules
 from manager.remote import RemoteHand
@@ -50,6 +51,7 @@ def settings_of(configuration: Configuration) -> Settings:
     gates, dispatcher = configuration.gates, configuration.dispatcher
     return Settings(
         timeout_ns=_ns(gates.single_cluster_preemption_timeout.total_seconds()),
+        non_preempting_grace_ns=_ns(gates.non_preempting_grace.total_seconds()),
         hold_while_quota_reserved=gates.hold_while_quota_reserved,
         gate_single_target=gates.gate_single_target,
         dispatcher=Dispatcher(dispatcher.mode),
@@ -124,12 +126,13 @@ class Daemon:
             wakeups.worker,
         )
         self.lanes = Lanes(clock, jitter, self.workloads.add_after, _log_failure)
-        remote = RemoteHand(self.hub, identity, clock)
+        self.metrics = Metrics(Role.LEADER if configuration.leader_election.enabled else Role.STANDALONE)
+        remote = RemoteHand(self.hub, identity, clock, self.metrics)
         self._reconciler = Reconciler(
             self.hub,
             self.fleet.links,
             Snapshots(self.hub, self.fleet.links, self._absences.missing_since, self.lanes, clock),
-            Hands(HubHand(self.hub, clock), remote, self.lanes),
+            Hands(HubHand(self.hub, clock, self.metrics), remote, self.lanes),
             Rules(identity, settings, policies_of(configuration)),
             self.workloads,
             Pulse(clock, jitter),

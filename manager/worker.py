@@ -16,7 +16,7 @@ from gates.jobs.kinds import JobKind
 from gates.jobs.records import JobRecord, job_reader
 from gates.records import ReplicaRecord, replica_record
 from gates.settings import MINUTE, SECOND
-from gates.support import dialect_served, judge_replica
+from gates.support import dialect_served, is_concurrent, judge_replica
 from gates.view import GateSupport, Reach
 from manager.kinds import WORKLOADS, api_kind
 from workerclient.cache import Unreadable
@@ -75,6 +75,7 @@ class WorkerLink:
         self._prunes_gates = False
         self._support = GateSupport.UNKNOWN
         self._judged_ns = 0
+        self._uses_variants = False
         self.client = ClusterClient(name, access, surroundings, limits, self._on_connection)
         selector = f"{ORIGIN_LABEL}={origin}"
         self.workloads: Followed[ReplicaRecord] = self.client.follow(
@@ -174,6 +175,10 @@ class WorkerLink:
         found = []
         if self._prunes_gates or self._support is GateSupport.MISSING:
             found.append("its Kueue does not honour preemption gates")
+        if self._uses_variants:
+            found.append(
+                "its Kueue admits concurrently, which does not go with preemption gates: nothing preempts there"
+            )
         if abs(self.clock_skew_ns) > _NOTABLE_SKEW_NS:
             found.append("its clock is more than 30 s off")
         return found
@@ -212,6 +217,10 @@ class WorkerLink:
         self._notices.on_connection(self.name)
 
     def _on_workload(self, key: Key) -> None:
+        replica = self.workloads.cache.get(key)
+        if not self._uses_variants and isinstance(replica, ReplicaRecord) and is_concurrent(replica):
+            self._uses_variants = True
+            self._notices.on_connection(self.name)
         self._notices.on_workload(self.name, key)
 
     def _job_notice(self, kind: JobKind) -> Callable[[Key], None]:

@@ -188,6 +188,7 @@ DISPATCH = {
             worker("w1"),
             worker("w2"),
         ),
+        (PatchHubStatus(check_message="siblings are on several clusters"),),
         want_notes=("siblings are on several clusters",),
     ),
     "a foreign Workload of the same name stops only its own worker": Case(
@@ -453,7 +454,12 @@ GATES = {
             worker("w2", replica("w2", has_gate=False), gates=GateSupport.MISSING),
             worker("w3", gates=GateSupport.MISSING),
         ),
-        (PatchHubStatus(check_message="Pending on w1, w2; gate opened on w2 at 2027-01-15T07:59:00Z"),),
+        (
+            PatchHubStatus(
+                check_message="Pending on w1, w2; gate open: w2 since 2027-01-15T07:59:00Z; "
+                "the turn of w2 ends at 2027-01-15T08:04:00Z"
+            ),
+        ),
         T - MINUTE,
     ),
 }
