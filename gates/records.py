@@ -213,7 +213,7 @@ def _check_entry(entry: Obj) -> CheckEntry:
 
 
 def _owner(metadata: Obj, annotations: Mapping[str, str], kinds: Container[str]) -> Owner | None:
-    """Choose the owner that says how to run the Workload; Kueue's annotations come first if they name a kind we take."""
+    """Choose the owner that says how to run the Workload; annotations come first if they name a kind that is taken."""
     gvk, name = annotations.get(marks.JOB_OWNER_GVK) or "", annotations.get(marks.JOB_OWNER_NAME) or ""
     if name and gvk in kinds:
         api_version, _, kind = gvk.partition(", Kind=")

@@ -14,7 +14,8 @@ from gates.view import Reach
 US = HubIdentity("origin", "hub")
 
 
-def remote(name: str = "wl", *, owner: dict[str, Any] | None = None, gates: tuple[str, ...] = (), **labels: str) -> Any:
+def remote(name: str = "wl", owner: dict[str, Any] | None = None, *gates: str, parent: bool = False) -> Any:
+    labels = {marks.CONCURRENT_PARENT: "true"} if parent else {}
     metadata: dict[str, Any] = {
         "name": name,
         "namespace": "ns",
@@ -30,7 +31,7 @@ def remote(name: str = "wl", *, owner: dict[str, Any] | None = None, gates: tupl
 
 PARENT = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Workload", "name": "wl", "uid": "wl-uid", "controller": True}
 JOB = {"apiVersion": "batch/v1", "kind": "Job", "name": "job", "uid": "job-uid", "controller": True}
-VARIANT = remote("wl-variant", owner=PARENT, gates=(marks.CONCURRENT_GATE,))
+VARIANT = remote("wl-variant", PARENT, marks.CONCURRENT_GATE)
 
 
 def test_fault_17_a_variant_is_no_orphan() -> None:
@@ -54,5 +55,5 @@ def test_fault_17_concurrent_admission_is_recognised() -> None:
         return is_concurrent(record)
 
     assert concurrent(VARIANT)
-    assert concurrent(remote(**{marks.CONCURRENT_PARENT: "true"}))
+    assert concurrent(remote(parent=True))
     assert not concurrent(remote(owner=JOB))

@@ -46,4 +46,4 @@ def test_92_a_checks_own_timeout(timeout: str | None, want_ns: int, want_remark:
     up = Health(is_active=True, reason="Active", message="Connected")
     assert with_timeout(Settings(), found.timeout).timeout_ns == want_ns
     health = check_health(found, ConfigRecord("conf", ("a",)), {"a": up})
-    assert health == Health(True, "Active", f"The admission check is active{want_remark}")
+    assert health == Health(is_active=True, reason="Active", message=f"The admission check is active{want_remark}")
