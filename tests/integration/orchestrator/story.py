@@ -47,7 +47,7 @@ class Story:
         return store.create(store.kind(plural, group), deepcopy(document), namespace).version.obj
 
     def change(
-        self, cluster: str, plural: str, name: str, change: Callable[[Obj], object], subresource: str | None = None
+        self, cluster: str, plural: str, name: str, change: Callable[[Obj], object], subresource: str = ""
     ) -> None:
         def changed(stored: Obj) -> Obj:
             copy = deepcopy(stored)
