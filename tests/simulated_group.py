@@ -13,14 +13,17 @@ from gates.actions import (
     DeactivateReplica,
     Decision,
     EmitEvent,
+    HubAction,
     OpenGate,
     PatchHubStatus,
     RecordOpenings,
     RecordOutOfSync,
+    RecordWinner,
     RemoveRemote,
     StartRound,
     SyncJob,
     UpdateReplicaSpec,
+    WorkerAction,
 )
 from gates.view import CheckState, Drift, Group, JobSync, Reach, Replica, Worker
 
@@ -89,12 +92,12 @@ class SimulatedGroup:
     def apply(self, action: Action) -> None:
         """Take one action, or refuse it."""
         match action:
-            case RecordOpenings() | StartRound() | RecordOutOfSync() | EmitEvent() | PatchHubStatus():
-                self._apply_hub(action)
-            case _:
+            case RemoveRemote() | CreateReplica() | UpdateReplicaSpec() | OpenGate() | DeactivateReplica() | SyncJob():
                 self._apply_remote(action)
+            case _:
+                self._apply_hub(action)
 
-    def _apply_hub(self, action: Action) -> None:
+    def _apply_hub(self, action: HubAction) -> None:
         match action:
             case RecordOpenings(openings=openings):
                 self.workload = replace(self.workload, openings=openings)
@@ -105,10 +108,10 @@ class SimulatedGroup:
                     self.workers[name] = replace(self.workers[name], out_of_sync=found)
             case EmitEvent():
                 self.events += 1
+            case RecordWinner(winner=winner):
+                self.workload = replace(self.workload, winner=winner)
             case PatchHubStatus():
                 self._patch(action)
-            case _:
-                raise AssertionError(action)
 
     def _patch(self, patch: PatchHubStatus) -> None:
         """Change the status by the rules of Kueue's webhook."""
@@ -130,8 +133,7 @@ class SimulatedGroup:
             workload = replace(workload, topology_due=False)
         self.workload = workload
 
-    def _apply_remote(self, action: Action) -> None:
-        assert not isinstance(action, RecordOpenings | StartRound | RecordOutOfSync | EmitEvent | PatchHubStatus)
+    def _apply_remote(self, action: WorkerAction) -> None:
         worker = self.workers[action.cluster]
         if worker.reach is Reach.LOST or worker.name in self.failing:
             self.workers[worker.name] = replace(worker, problem=f"cluster {worker.name} does not answer")
