@@ -144,12 +144,15 @@ class Daemon:
 
     async def run(self) -> None:
         """Work until cancelled."""
-        await self._absences.load()
-        async with self.lanes, asyncio.TaskGroup() as group:
-            group.create_task(self.hub.client.run())
-            group.create_task(self._run_fleet())
-            group.create_task(self._absences.run())
-            group.create_task(self._work())
+        try:
+            await self._absences.load()
+            async with self.lanes, asyncio.TaskGroup() as group:
+                group.create_task(self.hub.client.run())
+                group.create_task(self._run_fleet())
+                group.create_task(self._absences.run())
+                group.create_task(self._work())
+        finally:
+            await self.hub.client.close()  # a client that was never run closes nothing itself
 
     async def drain(self, seconds: float) -> None:
         """Take no new Workload up, and wait until what is on its way has ended, but not longer than that."""

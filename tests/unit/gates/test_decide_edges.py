@@ -235,6 +235,23 @@ ENDINGS = {
         (RemoveRemote("w1", "w1-uid"), *ready("w2")),
         L,
     ),
+    "34 59 another admitted worker does not win while the recorded one is away": Case(
+        group(
+            hub(check=CheckState.READY, cluster_name="w1"),
+            worker("w1", reach=Reach.LOST, lost_since_ns=NOW - MINUTE),
+            worker("w2", admitted("w2"), job_sync=JobSync.CREATE),
+        ),
+        (),
+        L - MINUTE,
+    ),
+    "62 nor when the recorded one has lost its replica": Case(
+        group(
+            hub(check=CheckState.READY, cluster_name="w1"),
+            worker("w1"),
+            worker("w2", admitted("w2"), job_sync=JobSync.CREATE),
+        ),
+        (retry('Admitting remote no longer exists, Previously: "Ready"'),),
+    ),
     "52 an eviction counts only with a recorded cluster": Case(
         group(hub(check=CheckState.READY), worker("w1", replica("w1", condition("Evicted")))),
         (
