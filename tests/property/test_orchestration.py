@@ -1,7 +1,7 @@
 """Any interleaving of what hub, workers, users, clocks and crashes do keeps three promises.
 
-One cluster per timeout opens its gate, unreachable ones included. The work never runs twice, unless its worker was given
-up for lost. Nothing is touched that is not ours. And when the world stands still, the daemon comes to rest.
+One cluster per timeout opens its gate, unreachable ones included. The work never runs twice, unless its worker was
+given up for lost. Nothing is touched that is not ours. And when the world stands still, the daemon comes to rest.
 """
 
 from dataclasses import replace

@@ -47,7 +47,13 @@ class Story:
         return store.create(store.kind(plural, group), deepcopy(document), namespace).version.obj
 
     def change(
-        self, cluster: str, plural: str, name: str, change: Callable[[Obj], object], subresource: str = ""
+        self,
+        cluster: str,
+        plural: str,
+        name: str,
+        change: Callable[[Obj], object],
+        subresource: str = "",
+        namespace: str = "",
     ) -> None:
         def changed(stored: Obj) -> Obj:
             copy = deepcopy(stored)
@@ -55,7 +61,7 @@ class Story:
             return copy
 
         store = self[cluster].store
-        store.patch(store.kind(plural, KUEUE), name, changed, "", subresource=subresource)
+        store.patch(store.kind(plural, KUEUE), name, changed, namespace, subresource=subresource)
 
     def submit(self, cluster: str, builder: JobBuilder) -> None:
         """Submit a job to one cluster; on the hub it is left to the orchestrator."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from config.names import MULTIKUEUE_NAME
 from gates import marks
 from localcluster.kueue.profile import BEFORE_GATES, CURRENT, KEP_8303, KueueProfile
 from localcluster.sample_queues import FLAVOR, NAMESPACE, QUEUE
@@ -25,10 +26,10 @@ DIALECTS = [
 Profiles = dict[str, KueueProfile]
 
 
-async def fill(told: Story, *clusters: str, cpu: int = 8, **stop: int) -> None:
-    """Let every worker run one job of low priority."""
+async def fill(told: Story, *clusters: str, cpu: int = 8, priority: str = "low", **stop: int) -> None:
+    """Let every worker run one job, of low priority unless told otherwise."""
     for cluster in clusters:
-        low = work("low", cpu)
+        low = work("low", cpu, priority)
         told.submit(cluster, low.stops_in(stop["stops_in"]) if stop else low)
     await told.until(lambda: all(told.holds(cluster, "low", "Admitted") for cluster in clusters))
     await told.settled()
@@ -38,6 +39,24 @@ def remote_job(told: Story, cluster: str, name: str) -> Any:
     store = told[cluster].store
     found = store.collection(store.kind("jobs", "batch")).get((NAMESPACE, name))
     return found.obj if found is not None else None
+
+
+async def test_05_06_a_rejected_job_disappears_from_every_worker(tmp_path: Path) -> None:
+    async with story(tmp_path) as told:
+        await fill(told, "w1", "w2", priority="high")
+        told.submit("hub", work("mine", 8))
+        await told.until(lambda: told.has("w1", "mine") and told.has("w2", "mine"))
+        await told.settled()
+        name = told.workload("hub", "mine")["metadata"]["name"]
+
+        def reject(found: dict[str, Any]) -> None:
+            found["status"]["admissionChecks"][0].update(state="Rejected", message="not here")
+
+        told.change("hub", "workloads", name, reject, "status", NAMESPACE)
+        await told.until(lambda: not told.has("w1", "mine") and not told.has("w2", "mine"))
+        await told.settled()
+        assert told.workload("hub", "mine")["spec"]["active"] is False
+        assert told.holds("hub", "mine", "Evicted")
 
 
 @pytest.mark.parametrize("profiles", DIALECTS)
@@ -216,6 +235,39 @@ async def test_79_89_an_eviction_closes_the_gate_and_the_next_request_opens_at_o
         assert [cluster for cluster, _ in told.openings("high")] == ["w2"]
         assert all(age < T for _, age in told.openings("high"))
         await told.until(lambda: told.is_ready("high"))
+
+
+@pytest.mark.parametrize("profiles", DIALECTS)
+async def test_91_states_follow_the_gates_of_the_spec_and_nobody_takes_that_for_a_drift(
+    tmp_path: Path, profiles: Profiles
+) -> None:
+    async with story(tmp_path, profiles) as told:
+        await fill(told, "w1", stops_in=600)
+        await fill(told, "w2")
+        told.submit("hub", work("high", 8, "high"))
+        await told.until(lambda: told.has("w2", "high") and told.asks("w2", "high"))
+        await told.settled()
+        replica = told.workload("w2", "high")["metadata"]
+
+        def gates(*names: str) -> None:
+            spec = [{"name": name} for name in names]
+            told.change(
+                "w2", "workloads", replica["name"], lambda w: w["spec"].update(preemptionGates=spec), "", NAMESPACE
+            )
+
+        def states() -> dict[str, str]:
+            entries = told.workload("w2", "high")["status"].get("preemptionGates", [])
+            return {entry["name"]: entry.get("position") or entry.get("state") for entry in entries}
+
+        gates(MULTIKUEUE_NAME, "example.com/other")
+        await told.settled()
+        assert states() == {MULTIKUEUE_NAME: "Closed", "example.com/other": "Closed"}
+        gates("example.com/other")
+        await told.settled()
+        assert states() == {"example.com/other": "Closed"}
+        await told.pass_time(T + 1)
+        assert told.workload("w2", "high")["metadata"]["uid"] == replica["uid"]
+        assert [cluster for cluster, _ in told.openings("high")] == ["w1"], "it has no gate of ours any more"
 
 
 @pytest.mark.parametrize("profiles", DIALECTS)
