@@ -4,17 +4,23 @@ import asyncio
 import os
 import random
 import signal
+import socket
 from typing import Final
+from uuid import uuid4
 
 from config.kubeconfig.access import ClusterAccess
 from config.kubeconfig.errors import KubeconfigError
 from config.kubeconfig.sources import load_hub_kubeconfig
 from config.settings import Configuration
+from gates.leadership import Terms
 from manager.clock import SystemClock
 from manager.daemon import Daemon, StartupError, identify
+from manager.election import Candidacy, ElectionThread
+from manager.leadership import Alone, Leadership, LeadershipLostError
 from manager.logs import configure_logging, get_log
 from workerclient.cluster import Surroundings
 from workerclient.incluster import in_cluster_access
+from workerclient.kind import Key
 
 _DRAIN_SECONDS: Final = 10.0
 
@@ -30,7 +36,8 @@ async def serve(configuration: Configuration) -> None:
     access = hub_access(configuration)
     try:
         identity = await identify(configuration, access, surroundings)
-        daemon = Daemon(configuration, access, identity, surroundings)
+        leadership = leadership_of(configuration, access, surroundings)
+        daemon = Daemon(configuration, access, identity, surroundings, leadership=leadership)
     except ValueError as error:
         raise StartupError(f"hub.kubeconfig: {error}") from error
     get_log().info("daemon.started", origin=identity.origin)
@@ -47,15 +54,30 @@ async def run_until(daemon: Daemon, stopped: asyncio.Event) -> None:
             await daemon.drain(_DRAIN_SECONDS)
             running.cancel()
     except BaseExceptionGroup as failures:
-        startup, others = failures.split(StartupError)
-        if startup is None or others is not None:
+        foreseen, others = failures.split((StartupError, LeadershipLostError))
+        if foreseen is None or others is not None:
             raise
-        raise _first(startup) from None
+        raise _first(foreseen) from None
 
 
-def _first(failures: BaseExceptionGroup[StartupError]) -> StartupError:
+def _first(failures: BaseExceptionGroup[Exception]) -> Exception:
     found = failures.exceptions[0]
     return _first(found) if isinstance(found, BaseExceptionGroup) else found
+
+
+def leadership_of(configuration: Configuration, access: ClusterAccess, surroundings: Surroundings) -> Leadership:
+    """Return the way to leave to act that the configuration asks for."""
+    election = configuration.leader_election
+    if not election.enabled:
+        return Alone()
+    terms = Terms(
+        lease_seconds=election.lease_duration.total_seconds(),
+        renew_seconds=election.renew_deadline.total_seconds(),
+        retry_seconds=election.retry_period.total_seconds(),
+    )
+    lease = Key(election.namespace or configuration.hub.namespace, election.lease_name)
+    identity = f"{socket.gethostname()}_{uuid4()}"
+    return ElectionThread(Candidacy(access, lease, identity, terms), surroundings)
 
 
 def hub_access(configuration: Configuration) -> ClusterAccess:

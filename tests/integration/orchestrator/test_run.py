@@ -11,13 +11,15 @@ from typing import Any
 import pytest
 
 from localcluster.cluster import LocalCluster
+from localcluster.faults import Latency
 from tests.integration.orchestrator.world import SYSTEM
+from tests.virtual_time import until
 
 CONFIGURATION: dict[str, Any] = {"apiVersion": "config.multikueue-turnstile.dev/v1alpha1", "kind": "Configuration"}
 
 
-async def start(directory: Path, **sections: Any) -> asyncio.subprocess.Process:
-    file = directory / "turnstile.yaml"
+async def start(directory: Path, name: str = "turnstile", **sections: Any) -> asyncio.subprocess.Process:
+    file = directory / f"{name}.yaml"
     file.write_text(json.dumps({**CONFIGURATION, **sections}))
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("TURNSTILE_", "KUBERNETES_"))}
     return await asyncio.create_subprocess_exec(
@@ -43,18 +45,57 @@ async def test_it_runs_until_it_is_told_to_stop(tmp_path: Path) -> None:
     async with LocalCluster("hub", tmp_path) as hub:
         hub.store.create(hub.store.kind("namespaces"), {"metadata": {"name": SYSTEM}})
         process = await start(tmp_path, hub={"kubeconfig": str(hub.kubeconfig_path)}, jobs={"integrations": []})
-        assert process.stderr is not None
-        lines: list[dict[str, Any]] = []
-        async with asyncio.timeout(30):
-            while not any(line.get("event") == "hub.connection" for line in lines):
-                text = (await process.stderr.readline()).decode()
-                assert text, lines
-                lines.append(json.loads(text))
+        lines = await logged(process, "leadership.gained")
         assert lines[0]["event"] == "daemon.started"
         process.send_signal(signal.SIGTERM)
         code, rest = await ended(process)
         assert code == 0
         assert '"daemon.stopped"' in rest
+        assert '"leadership.released"' in rest
+        assert holder(hub) == ""
+
+
+async def test_a_leader_that_was_stopped_writes_nothing_when_it_wakes(tmp_path: Path) -> None:
+    async with LocalCluster("hub", tmp_path) as hub:
+        hub.store.create(hub.store.kind("namespaces"), {"metadata": {"name": SYSTEM}})
+        sections = {
+            "hub": {"kubeconfig": str(hub.kubeconfig_path)},
+            "jobs": {"integrations": []},
+            "leaderElection": {"leaseDuration": "3s", "renewDeadline": "2s", "retryPeriod": "100ms"},
+        }
+        first = await start(tmp_path, "first", **sections)
+        await logged(first, "leadership.gained")
+        second = await start(tmp_path, "second", **sections)
+        await logged(second, "daemon.started")
+        first.send_signal(signal.SIGSTOP)
+        await logged(second, "leadership.gained")
+        holding = holder(hub)
+        writes = hub.faults.add(Latency(0), plural="leases", verb="patch")
+        first.send_signal(signal.SIGCONT)
+        code, errors = await ended(first)
+        assert code == 1
+        assert "error: the Lease turnstile-system/turnstile" in errors.splitlines()[-1]
+        await until(lambda: writes.hits)
+        assert holder(hub) == holding
+        second.send_signal(signal.SIGTERM)
+        assert (await ended(second))[0] == 0
+
+
+def holder(hub: LocalCluster) -> str:
+    lease = hub.store.get(hub.store.kind("leases", "coordination.k8s.io"), "turnstile", SYSTEM)
+    return str(lease["spec"].get("holderIdentity", ""))
+
+
+async def logged(process: asyncio.subprocess.Process, event: str) -> list[dict[str, Any]]:
+    """Read log lines until one names the event."""
+    assert process.stderr is not None
+    lines: list[dict[str, Any]] = []
+    async with asyncio.timeout(30):
+        while not any(line.get("event") == event for line in lines):
+            text = (await process.stderr.readline()).decode()
+            assert text, lines
+            lines.append(json.loads(text))
+    return lines
 
 
 @pytest.mark.parametrize(
