@@ -94,13 +94,15 @@ class Daemon:
         self._configuration = configuration
         self._leadership: Leadership = leadership or Alone()
         self._surroundings = surroundings = replace(surroundings, may_write=self._leadership.may_write)
-        self._elected = asyncio.Event()
+        self.elected = asyncio.Event()
+        """Set once this instance may act."""
         self._kinds = job_kinds(configuration.jobs)
         self.identity = identity
         clock, jitter = surroundings.clock, surroundings.jitter
         self.workloads: KeyedQueue[Key] = KeyedQueue(clock)
         self.conditions: KeyedQueue[Place] = KeyedQueue(clock)
         self._wakeups = wakeups = Wakeups(self.workloads, self.conditions)
+        self.connected = wakeups.hub_is_there
         self.hub = wakeups.hub = HubLink(
             access,
             surroundings,
@@ -149,7 +151,7 @@ class Daemon:
             group.create_task(self.hub.client.run())
             group.create_task(self._run_fleet())
             group.create_task(self._work())
-            group.create_task(self._leadership.run(self._elected.set))
+            group.create_task(self._leadership.run(self.elected.set))
 
     async def drain(self, seconds: float) -> None:
         """Take no new Workload up, and wait until what is on its way has ended, but not longer than that."""
@@ -170,7 +172,7 @@ class Daemon:
     async def _work(self) -> None:
         """Act, once it is certain that nobody else does; until then only the caches are kept warm."""
         await self._wakeups.hub_is_there.wait()
-        await self._elected.wait()
+        await self.elected.wait()
         await self._absences.load()
         try:
             await refuse_rivals(self.hub, self._configuration.hub.controller_name, self._surroundings.clock)

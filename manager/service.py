@@ -18,6 +18,8 @@ from manager.daemon import Daemon, StartupError, identify
 from manager.election import Candidacy, ElectionThread
 from manager.leadership import Alone, Leadership, LeadershipLostError
 from manager.logs import configure_logging, get_log
+from manager.systemd import Supervisor
+from workerclient.clock import Clock
 from workerclient.cluster import Surroundings
 from workerclient.incluster import in_cluster_access
 from workerclient.kind import Key
@@ -41,23 +43,42 @@ async def serve(configuration: Configuration) -> None:
     except ValueError as error:
         raise StartupError(f"hub.kubeconfig: {error}") from error
     get_log().info("daemon.started", origin=identity.origin)
-    await run_until(daemon, stopped)
+    await run_until(daemon, stopped, Supervisor.from_environment(os.environ), surroundings.clock)
     get_log().info("daemon.stopped")
 
 
-async def run_until(daemon: Daemon, stopped: asyncio.Event) -> None:
+async def run_until(daemon: Daemon, stopped: asyncio.Event, supervisor: Supervisor, clock: Clock) -> None:
     """Run a daemon until it is told to stop; then let it finish what it is doing, in bounded time."""
     try:
         async with asyncio.TaskGroup() as group:
-            running = group.create_task(daemon.run())
+            tasks = [group.create_task(daemon.run()), group.create_task(_report(daemon, supervisor, clock))]
             await stopped.wait()
+            supervisor.stopping()
             await daemon.drain(_DRAIN_SECONDS)
-            running.cancel()
+            for task in tasks:
+                task.cancel()
     except BaseExceptionGroup as failures:
         foreseen, others = failures.split((StartupError, LeadershipLostError))
         if foreseen is None or others is not None:
             raise
         raise _first(foreseen) from None
+
+
+async def _report(daemon: Daemon, supervisor: Supervisor, clock: Clock) -> None:
+    """Tell the service manager how it goes; the signs of life come from the loop that does the work."""
+    await daemon.connected.wait()
+    supervisor.ready("Standing by")
+    async with asyncio.TaskGroup() as group:
+        if supervisor.watchdog_seconds is not None:
+            group.create_task(_give_signs_of_life(supervisor, supervisor.watchdog_seconds, clock))
+        await daemon.elected.wait()
+        supervisor.status("Acting")
+
+
+async def _give_signs_of_life(supervisor: Supervisor, seconds: float, clock: Clock) -> None:
+    while True:
+        supervisor.alive()
+        await clock.sleep(seconds / 2)
 
 
 def _first(failures: BaseExceptionGroup[Exception]) -> Exception:
