@@ -116,6 +116,28 @@ class Orchestration(RuleBasedStateMachine):
         self.admits(name)
         self.look_again_and_again(3)
 
+    @rule()
+    def everybody_asks(self) -> None:
+        self.look_again_and_again(2)
+        for name in NAMES:
+            self.asks(name, 0)
+        self.look_again_and_again(2)
+
+    @precondition(lambda self: self.state.openings)
+    @rule()
+    def whose_gate_was_opened_goes_away(self) -> None:
+        self.goes_away(self.state.openings[-1].cluster, Reach.LOST)
+        self.look_again_and_again(2)
+
+    @rule(name=WORKERS)
+    def loses_the_replica_and_the_hub_begins_anew(self, name: str) -> None:
+        """Leave the job behind, and give the daemon no time to look between two attempts."""
+        self.loses_the_replica(name)
+        self.look_again_and_again(1)
+        if self.state.workload.check is not None and self.state.workload.check.state is CheckState.RETRY:
+            self.hub_follows_a_retry()
+            self.hub_takes_the_quota_back(again=True)
+
     @rule(first=WORKERS, second=WORKERS)
     def two_take_turns_out_of_sight(self, first: str, second: str) -> None:
         """Let one win while the other one is away and admits too, and then let them change places."""
@@ -169,8 +191,10 @@ class Orchestration(RuleBasedStateMachine):
 
     @rule(name=WORKERS)
     def operator_opens(self, name: str) -> None:
+        self.look_again_and_again(2)
         worker = self.state.workers[name]
-        if worker.reach is Reach.SYNCED and worker.replica is not None and not worker.replica.gate_open:
+        is_seen = worker.reach is Reach.SYNCED and worker.listed
+        if is_seen and worker.replica is not None and not worker.replica.gate_open:
             self.state.change(name, gate_open=True, gate_opened_ns=self.state.now)
             self.state.note_opening(name)
             self.state.carry_out(self.look())

@@ -26,6 +26,14 @@ def nominated(world: World) -> list[str]:
     return list(world.status().get("nominatedClusterNames", []))
 
 
+async def test_01_what_is_left_of_a_check_that_vanished_is_removed(tmp_path: Path) -> None:
+    """Kueue drops the checks of a Workload that backs off; its copies must not run on."""
+    async with running(tmp_path, "w1", "w2", gc_interval="0") as world:
+        await won_by(world)
+        world.hub.set_status("wl", lambda s: s.pop("admissionChecks"))
+        await world.until(lambda: world.holders() == [] and not world["w1"].find("jobs", "job-wl", "batch"))
+
+
 async def test_16_an_external_dispatcher_names_some_of_many(tmp_path: Path) -> None:
     async with running(tmp_path, "w1", "w2", "w3", dispatcher={"mode": "External"}) as world:
         world.queue()
