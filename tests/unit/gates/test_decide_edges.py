@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from config.names import MULTIKUEUE_NAME
 from gates.actions import (
     CreateReplica,
     DeactivateReplica,
@@ -15,8 +16,12 @@ from gates.actions import (
     StartRound,
 )
 from gates.decide import decide
+from gates.marks import HubIdentity
+from gates.records import hub_record
+from gates.replicas import replica_of
 from gates.settings import MINUTE, SECOND, Dispatcher, Settings, UngatedPolicy
-from gates.view import CheckState, Component, GateSupport, JobSync, Opening, OutOfSync, Ownership, Reach
+from gates.shape import drift_between, spec_shape
+from gates.view import CheckState, Component, Drift, GateSupport, JobSync, Opening, OutOfSync, Ownership, Reach
 from tests.unit.gates.groups import (
     NOW,
     L,
@@ -179,7 +184,7 @@ TARGETS = {
 }
 
 ENDINGS = {
-    "54 deleted while w2 is away: w1 is cleaned, the garbage collector does the rest": Case(
+    "54 56 deleted while w2 is away: w1 is cleaned, the garbage collector does the rest": Case(
         group(hub(deleted=True), worker("w1", replica("w1"), job_present=True), worker("w2", reach=Reach.LOST)),
         (RemoveRemote("w1", "w1-uid"),),
     ),
@@ -339,3 +344,16 @@ def test_93_each_workload_has_its_own_window() -> None:
     second = group(replace(hub(nominated=("w1",)), name="other"), worker("w1", signalled("w1", at=NOW)))
     assert not [a for a in decide(first, NOW, Settings(), {}).actions if isinstance(a, OpenGate)]
     assert [a for a in decide(second, NOW, Settings(), {}).actions if isinstance(a, OpenGate)]
+
+
+def test_39_gates_of_the_hub_are_neither_copied_nor_a_drift() -> None:
+    raw = {
+        "metadata": {"name": "wl", "namespace": "ns", "uid": "u", "resourceVersion": "1"},
+        "spec": {"podSets": [{"name": "main", "count": 1}], "preemptionGates": [{"name": "example.com/hub-only"}]},
+        "status": {"admissionChecks": [{"name": "mk", "state": "Pending"}]},
+    }
+    record = hub_record(raw)
+    made = replica_of(record, HubIdentity("origin", "hub"), gated=True)["spec"]
+    assert made["preemptionGates"] == [{"name": MULTIKUEUE_NAME}]
+    assert record.shape is not None
+    assert drift_between(record.shape, spec_shape(made), elastic=False) is Drift.NONE
