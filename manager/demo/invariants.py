@@ -121,7 +121,7 @@ def _losers_gone(evidence: Evidence) -> Iterator[str]:
                 yield f"{job}: the copy on {copy.cluster} outlived the job"
         left = _count(evidence, What.STARTED, job) - _count(evidence, What.JOB_REMOVED, job)
         if left > 0:
-            yield f"{job}: {left} of its jobs on the workers is still there"
+            yield f"{job}: a job of it on the workers is still there"
 
 
 def _hub_knows_the_end(evidence: Evidence) -> Iterator[str]:

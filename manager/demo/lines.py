@@ -8,7 +8,7 @@ from manager.demo.playbill import Line, Playbill, Sort
 from manager.demo.script import ACTS
 
 _INDENT: Final = " " * 10
-_WIDTH: Final = 110
+_WIDTH: Final = 79
 
 
 class Lines:

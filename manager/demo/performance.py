@@ -148,7 +148,8 @@ def _welcome(where: Path) -> list[str]:
     names = ",".join((cast.HUB, *cast.WORKERS))
     return [
         "turnstile demo: one hub, three workers and the daemon on loopback, in this process",
-        f"kubeconfigs while it runs: {where}/{{{names}}}/kubeconfig; log of the daemon: {where / LOG_FILE}",
+        f"  kubeconfigs:   {where}/{{{names}}}/kubeconfig",
+        f"  daemon's log:  {where / LOG_FILE}",
     ]
 
 

@@ -23,7 +23,7 @@ class Numbers:
 def numbers_table(numbers: Numbers) -> list[str]:
     """Return the numbers as lines."""
     header = ("", *cast.WORKERS, "total")
-    rows = [header, _row("with Turnstile's gates", numbers.with_gates), _row("without", numbers.without_gates)]
+    rows = [header, _row("with Turnstile's gates", numbers.with_gates), _row("without gates", numbers.without_gates)]
     first = max(len(row[0]) for row in rows)
     lines = ["  ".join([row[0].ljust(first), *(cell.rjust(8) for cell in row[1:])]).rstrip() for row in rows]
     times = "job was" if numbers.saved == 1 else "jobs were"
@@ -37,7 +37,8 @@ def findings_list(findings: Sequence[Finding]) -> list[str]:
     for finding in findings:
         lines.append(f"  {'ok    ' if finding.holds else 'FAILED'}  {finding.name}")
         lines += [f"            {problem}" for problem in finding.problems]
-    return lines
+    failed = sum(not finding.holds for finding in findings)
+    return [*lines, f"{failed} of {len(findings)} failed." if failed else f"All {len(findings)} held."]
 
 
 def exit_code(findings: Sequence[Finding]) -> int:

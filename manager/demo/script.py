@@ -82,8 +82,8 @@ def tell_spellings(sightings: Iterable[Sighting]) -> str:
     """Say which workers asked in which spelling, empty if none did."""
     asked = {each.cluster: each.detail for each in sightings if each.what is What.ASKED}
     parts = [
-        f"in {name}'s: {', '.join(sorted(cluster for cluster, signal in asked.items() if signal == condition))}"
+        f"{', '.join(sorted(cluster for cluster, signal in asked.items() if signal == condition))} {name}'s"
         for condition, name in _SPELLINGS.items()
         if condition in asked.values()
     ]
-    return f"two spellings of the question, {'; '.join(parts)}" if len(parts) > 1 else ""
+    return f"they asked in these dialects: {'; '.join(parts)}" if parts else ""

@@ -34,6 +34,8 @@ class Story:
         self._submit(cast.FIRST)
         await self._finished(cast.FIRST)
         self._sum_up(cast.FIRST, self._stage.sightings[begin:])
+        if spellings := script.tell_spellings(self._stage.sightings[begin:]):
+            self._playbill.say(spellings)
         await self._stage.until(self._is_full, "the victims run again")
         self._playbill.say("the preempted jobs run again, every worker is full")
         await self._playbill.pause()
@@ -57,7 +59,7 @@ class Story:
         self._tell_gap(cast.SECOND)
         await self._finished(cast.SECOND)
         self._sum_up(cast.SECOND, self._stage.sightings[begin:])
-        self._set_stopping(first, "0")
+        self._set_stopping(first, str(cast.STOP_SECONDS))
         await self._stage.until(self._is_full, "the stuck jobs stop and run again")
         self._playbill.say("the stuck jobs stopped at last, every worker is full again")
         await self._playbill.pause()
@@ -88,8 +90,6 @@ class Story:
         counts = victims(seen)
         told = ", ".join(f"{worker} {counts.get(worker, 0)}" for worker in cast.WORKERS)
         self._playbill.say(f"{job} ran on {' and '.join(ran)}; preempted: {told}")
-        if spellings := script.tell_spellings(seen):
-            self._playbill.say(spellings)
 
     def _tell_gap(self, job: str) -> None:
         """Say how long the second worker had to wait, as the clusters show it."""
