@@ -86,4 +86,4 @@ def tell_spellings(sightings: Iterable[Sighting]) -> str:
         for condition, name in _SPELLINGS.items()
         if condition in asked.values()
     ]
-    return f"they asked in these dialects: {'; '.join(parts)}" if parts else ""
+    return f"dialects: {'; '.join(parts)}" if parts else ""

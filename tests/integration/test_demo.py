@@ -105,7 +105,7 @@ def test_the_story_is_told_and_every_invariant_holds(plays: Plays) -> None:
     assert re.findall(r"^ACT (\d) of 4", told, re.MULTILINE) == ["1", "2", "3", "4"]
     assert re.search(r"=> CPUs in use: worker-1 8 of 8, worker-2 8 of 8, worker-3 8 of 8", told)
     assert re.search(r"=> urgent-a ran on worker-\d; preempted: ", told)
-    assert "they asked in these dialects: worker-2, worker-3 Kueue v0.19.1's; worker-1 KEP-8303's" in told
+    assert "dialects: worker-2, worker-3 Kueue v0.19.1's; worker-1 KEP-8303's" in told
     assert re.search(r"=> batch-\d and batch-\d ignore it: urgent-b cannot start here", told)
     assert re.search(r"hub +Job urgent-b is complete, with the worker's status", told)
     assert len(re.findall(r"^  ok      ", told, re.MULTILINE)) == 8
