@@ -12,14 +12,22 @@ from pathlib import Path
 
 from localcluster.cluster import LocalCluster, LocalClusterError, LocalClusters
 from localcluster.fleet import Fleet, Member
+from localcluster.kueue.annotations import NEVER, RUN_SECONDS, STOP_SECONDS
 from localcluster.kueue.profile import CURRENT, GATES_OFF, KEP_8303, KueueProfile
 from localcluster.kueue.stand_in import LocalKueue
 from localcluster.ledger import Change, ChangeType
+from localcluster.sample_queues import QUEUE
+from localcluster.status import ApiError
 
 __all__ = [
     "CURRENT",
     "GATES_OFF",
     "KEP_8303",
+    "NEVER",
+    "QUEUE",
+    "RUN_SECONDS",
+    "STOP_SECONDS",
+    "ApiError",
     "Change",
     "ChangeType",
     "Fleet",

@@ -3,7 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from config.names import DOMAIN, KUEUE_API_VERSION, KUEUE_GROUP, MULTIKUEUE_NAME, ORIGIN_LABEL
+from config.names import KUEUE_API_VERSION, KUEUE_GROUP, MULTIKUEUE_NAME, ORIGIN_LABEL
+from manager.local import QUEUE
+from manager.local import RUN_SECONDS as RUN_ANNOTATION
+from manager.local import STOP_SECONDS as STOP_ANNOTATION
 
 Obj = dict[str, Any]
 
@@ -24,22 +27,18 @@ BYSTANDER: Final = "of-another-hub"
 
 TIMEOUT_SECONDS: Final = 8
 """SingleClusterPreemptionTimeout; the default is five minutes, which nobody would wait for."""
-RUN_SECONDS: Final = 3
-STOP_SECONDS: Final = 2
-
-RUN_ANNOTATION: Final = f"localcluster.{DOMAIN}/run-seconds"
-STOP_ANNOTATION: Final = f"localcluster.{DOMAIN}/stop-seconds"
-NEVER: Final = "never"
+RUN_TIME_SECONDS: Final = 3
+STOP_TIME_SECONDS: Final = 2
 
 
 def low_priority_job(name: str) -> Obj:
     """Return a job that runs on until it is told to stop, and then takes a moment."""
-    return _job(name, "low", LOW_CPUS, {STOP_ANNOTATION: str(STOP_SECONDS)})
+    return _job(name, "low", LOW_CPUS, {STOP_ANNOTATION: str(STOP_TIME_SECONDS)})
 
 
 def urgent_job(name: str) -> Obj:
     """Return a job for the hub, to be run on one of the workers."""
-    job = _job(name, "high", URGENT_CPUS, {RUN_ANNOTATION: str(RUN_SECONDS)})
+    job = _job(name, "high", URGENT_CPUS, {RUN_ANNOTATION: str(RUN_TIME_SECONDS)})
     job["spec"]["managedBy"] = MULTIKUEUE_NAME
     return job
 
@@ -59,14 +58,14 @@ def bystander() -> Obj:
         "metadata": {"name": BYSTANDER, "namespace": NAMESPACE, "labels": {ORIGIN_LABEL: "another-hub"}},
         "spec": {
             "active": False,
-            "queueName": "jobs",
+            "queueName": QUEUE,
             "podSets": [{"name": "main", "count": 1, "template": _template(LOW_CPUS)}],
         },
     }
 
 
 def _job(name: str, priority: str, cpus: int, annotations: Mapping[str, str]) -> Obj:
-    labels = {f"{KUEUE_GROUP}/queue-name": "jobs", f"{KUEUE_GROUP}/priority-class": priority}
+    labels = {f"{KUEUE_GROUP}/queue-name": QUEUE, f"{KUEUE_GROUP}/priority-class": priority}
     metadata = {"name": name, "namespace": NAMESPACE, "labels": labels, "annotations": dict(annotations)}
     spec = {"suspend": True, "template": _template(cpus)}
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}

@@ -7,9 +7,8 @@ from enum import StrEnum
 from config.api.meta import NANOSECONDS, conditions, is_true
 from manager.demo import cast
 from manager.demo.invariants import victims
-from manager.demo.sightings import Phase, is_copy, open_gate, phase, signal, window_start_ns
+from manager.demo.sightings import Phase, cpus, is_copy, open_gate, phase, signal, window_start_ns
 from manager.demo.stage import Stage
-from manager.demo.story import cpus
 
 
 class CopyState(StrEnum):

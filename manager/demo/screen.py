@@ -132,10 +132,11 @@ def _worker_rows(picture: WorkerPicture) -> Iterator[RenderableType]:
 
 
 def _bar(bar: Bar) -> Text:
-    text = Text("CPU ", no_wrap=True)
+    text, left = Text("CPU ", no_wrap=True), cast.WORKER_CPUS
     for count, style in ((bar.low, "green"), (bar.stopping, "yellow"), (bar.urgent, "bold magenta")):
-        text.append("██" * count, style=style)
-    text.append("··" * max(0, cast.WORKER_CPUS - bar.low - bar.stopping - bar.urgent), style="bright_black")
+        text.append("██" * min(count, left), style=style)
+        left -= min(count, left)
+    text.append("··" * left, style="bright_black")
     return text
 
 

@@ -1,15 +1,17 @@
 """What a change of an object on a cluster means for the story. Pure: two versions in, sightings out."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from math import ceil
 from typing import Any, Final
 
 from config.api.meta import conditions, is_true
+from config.api.quantity import parse_quantity
 from config.names import FIELD_MANAGER, MULTIKUEUE_NAME
 from gates import marks
-from gates.ledger import parse_openings
+from gates.ledger import LedgerError, parse_openings
 
 Obj = Mapping[str, Any]
 
@@ -128,6 +130,16 @@ def phase(job: Obj | None) -> Phase:
     return Phase.STOPPING if job["spec"].get("suspend") else Phase.RUNNING
 
 
+def cpus(jobs: Iterable[Obj]) -> int:
+    """Add up what jobs ask for, in whole CPUs; one that asks for nothing counts nothing."""
+    asked = (
+        (container.get("resources") or {}).get("requests", {}).get("cpu", 0)
+        for job in jobs
+        for container in job["spec"]["template"]["spec"]["containers"]
+    )
+    return ceil(sum(map(parse_quantity, asked)))
+
+
 def window_start_ns(workload: Obj, cluster: str) -> int | None:
     """Return when the hub let a cluster begin to preempt for a Workload."""
     return next((each.opened_ns for each in _openings(workload) if each.cluster == cluster), None)
@@ -180,4 +192,7 @@ def _has_our_fields(obj: Obj | None) -> bool:
 
 def _openings(workload: Obj | None) -> tuple[Any, ...]:
     annotations = (workload or {}).get("metadata", {}).get("annotations") or {}
-    return parse_openings(annotations.get(marks.GATE_OPENINGS))
+    try:
+        return parse_openings(annotations.get(marks.GATE_OPENINGS))
+    except LedgerError:  # somebody wrote there who is not the daemon
+        return ()

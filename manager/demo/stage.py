@@ -16,7 +16,7 @@ from manager.clock import SystemClock
 from manager.daemon import Daemon, identify
 from manager.demo import cast
 from manager.demo.sightings import Seen, Sighting, seen_on_hub, seen_on_worker
-from manager.local import CURRENT, KEP_8303, Change, ChangeType, Fleet, KueueProfile, LocalCluster, Member
+from manager.local import CURRENT, KEP_8303, ApiError, Change, ChangeType, Fleet, KueueProfile, LocalCluster, Member
 from workerclient.cluster import Surroundings
 
 Obj = dict[str, Any]
@@ -83,14 +83,18 @@ class Stage:
         """Create a Job or a Workload, as a user would."""
         store = self._fleet.clusters[cluster].store
         plural, group = _KINDS[0] if obj["kind"] == "Workload" else _KINDS[1]
-        store.create(store.kind(plural, group), obj, cast.NAMESPACE)
+        try:
+            store.create(store.kind(plural, group), obj, cast.NAMESPACE)
+        except ApiError as error:
+            raise StuckError(f"{cluster}: {error.message}") from error
 
     def annotate_job(self, cluster: str, name: str, annotation: str, value: str) -> None:
         """Set an annotation of a Job, as `kubectl annotate` would."""
 
         def annotated(job: Obj) -> Obj:
             metadata = job["metadata"]
-            return {**job, "metadata": {**metadata, "annotations": {**metadata["annotations"], annotation: value}}}
+            annotations = {**(metadata.get("annotations") or {}), annotation: value}
+            return {**job, "metadata": {**metadata, "annotations": annotations}}
 
         store = self._fleet.clusters[cluster].store
         store.patch(store.kind("jobs", "batch"), name, annotated, cast.NAMESPACE)

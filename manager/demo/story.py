@@ -1,12 +1,13 @@
 """The story, act by act. It submits jobs as a user would and waits for what the clusters show, never for time."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from manager.demo import cast, script
 from manager.demo.invariants import victims
 from manager.demo.playbill import Playbill
-from manager.demo.sightings import Phase, Sighting, What, phase
+from manager.demo.sightings import Phase, Sighting, What, cpus, phase
 from manager.demo.stage import Stage
+from manager.local import NEVER, STOP_SECONDS
 
 
 class Story:
@@ -45,13 +46,13 @@ class Story:
         await self._playbill.pause()
         begin = len(self._stage.sightings)
         for worker in cast.WORKERS:
-            self._set_stopping(worker, cast.NEVER)
+            self._set_stopping(worker, NEVER)
         self._submit(cast.SECOND)
         await self._stage.until(lambda: self._opened(cast.SECOND), f"a gate opens for {cast.SECOND}")
         first = self._opened(cast.SECOND)[0]
         for worker in cast.WORKERS:
             if worker != first:
-                self._set_stopping(worker, str(cast.STOP_SECONDS))
+                self._set_stopping(worker, str(cast.STOP_TIME_SECONDS))
         await self._stage.until(lambda: cpus(self._stopping(first)) >= cast.URGENT_CPUS, f"{first} tells jobs to stop")
         names = " and ".join(job["metadata"]["name"] for job in self._stopping(first))
         self._playbill.say(f"{names} ignore it: {cast.SECOND} cannot start here", first)
@@ -59,7 +60,7 @@ class Story:
         self._tell_gap(cast.SECOND)
         await self._finished(cast.SECOND)
         self._sum_up(cast.SECOND, self._stage.sightings[begin:])
-        self._set_stopping(first, str(cast.STOP_SECONDS))
+        self._set_stopping(first, str(cast.STOP_TIME_SECONDS))
         await self._stage.until(self._is_full, "the stuck jobs stop and run again")
         self._playbill.say("the stuck jobs stopped at last, every worker is full again")
         await self._playbill.pause()
@@ -104,20 +105,12 @@ class Story:
         return [job for job in self._stage.jobs(worker) if phase(job) is Phase.STOPPING]
 
     def _set_stopping(self, worker: str, value: str) -> None:
-        for name in cast.LOW_PRIORITY:
-            self._stage.annotate_job(worker, name, cast.STOP_ANNOTATION, value)
+        for job in self._stage.jobs(worker):
+            if job["metadata"]["name"] in cast.LOW_PRIORITY:
+                self._stage.annotate_job(worker, job["metadata"]["name"], STOP_SECONDS, value)
 
     def _is_full(self) -> bool:
         return all(self._used(worker) == cast.WORKER_CPUS for worker in cast.WORKERS)
 
     def _used(self, worker: str) -> int:
         return cpus(job for job in self._stage.jobs(worker) if phase(job) is Phase.RUNNING)
-
-
-def cpus(jobs: Iterable[cast.Obj]) -> int:
-    """Add up what jobs ask for."""
-    return sum(
-        int(container["resources"]["requests"]["cpu"])
-        for job in jobs
-        for container in job["spec"]["template"]["spec"]["containers"]
-    )

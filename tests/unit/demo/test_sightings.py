@@ -7,7 +7,7 @@ import pytest
 
 from config.names import FIELD_MANAGER, MULTIKUEUE_NAME
 from gates import marks
-from manager.demo.sightings import Phase, Seen, What, phase, seen_on_hub, seen_on_worker
+from manager.demo.sightings import Phase, Seen, What, cpus, phase, seen_on_hub, seen_on_worker
 
 Obj = dict[str, Any]
 
@@ -87,3 +87,18 @@ def test_the_hub_tells_each_record_once() -> None:
 
     assert list(seen_on_hub("Workload", before, after)) == [Seen(What.RECORDED, "w1", 7)]
     assert list(seen_on_hub("Workload", after, after)) == []
+
+
+def test_a_record_that_nobody_understands_is_none() -> None:
+    garbled = obj()
+    garbled["metadata"]["annotations"] = {marks.GATE_OPENINGS: "yes"}
+
+    assert list(seen_on_hub("Workload", obj(), garbled)) == []
+
+
+def test_cpus_are_added_whatever_way_they_are_written() -> None:
+    def asking(*requests: Obj) -> Obj:
+        containers = [{"name": "c", "resources": {"requests": each}} for each in requests]
+        return {"spec": {"template": {"spec": {"containers": [*containers, {"name": "without"}]}}}}
+
+    assert cpus([asking({"cpu": "1500m"}, {"cpu": 2}), asking({"memory": "1Gi"})]) == 4
