@@ -145,7 +145,7 @@ def test_the_clusters_can_be_looked_at_while_they_are_kept(plays: Plays) -> None
     assert f"kubectl --kubeconfig {plays.folder}/hub/kubeconfig create -f {plays.folder}/urgent.yaml" in (
         plays.kept.stdout
     )
-    assert "decision" in (plays.folder / "daemon.log").read_text()
+    assert "workload.decided" in (plays.folder / "daemon.log").read_text()
 
 
 def test_nothing_is_left_behind(plays: Plays) -> None:
