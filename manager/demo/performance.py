@@ -91,7 +91,6 @@ async def _play(stage: Stage, where: Path, playbill: Playbill) -> tuple[list[Fin
         await again.fill_workers()
         await again.one_preempts()
         without_gates = victims(ungated.sightings)
-    playbill.stage = stage
     return findings, Numbers(with_gates, without_gates)
 
 
@@ -102,7 +101,6 @@ def _evidence(stage: Stage) -> Evidence:
 
 def _telling(playbill: Playbill) -> Callable[[Sighting], None]:
     """Return who passes on what is seen."""
-
     narrator = script.Narrator()
 
     def tell(seen: Sighting) -> None:
