@@ -195,8 +195,10 @@ def _ownership(owner: Owner | None, jobs: HubJobs, managed_by: str) -> tuple[Own
         return Ownership.MANAGED, ""
     if not jobs.known or not jobs.members:
         return Ownership.UNKNOWN, ""
-    manager = jobs.members[0].manager
-    return (Ownership.MANAGED, "") if manager == managed_by else (Ownership.NOT_MANAGED, manager)
+    job = jobs.members[0]
+    if job.manager != managed_by:
+        return Ownership.NOT_MANAGED, job.manager
+    return (Ownership.UNSUPPORTED, job.unsupported) if job.unsupported else (Ownership.MANAGED, "")
 
 
 def _managed_by_path(kind: JobKind | None) -> str:

@@ -30,7 +30,7 @@ from manager.wakeups import Wakeups
 from manager.worker import Notices, WorkerLink
 from workerclient.budget import BudgetLimits
 from workerclient.cluster import ClientLimits, ClusterClient, Surroundings
-from workerclient.errors import ClusterError
+from workerclient.errors import ClusterError, Forbidden
 from workerclient.kind import Key
 
 
@@ -123,7 +123,7 @@ class Daemon:
             clock,
             wakeups.worker,
         )
-        self.lanes = Lanes(clock, jitter, self.workloads.add_after, _log_failure)
+        self.lanes = Lanes(clock, jitter, self.workloads.add_after, self._note_failure)
         remote = RemoteHand(self.hub, identity, clock)
         self._reconciler = Reconciler(
             self.hub,
@@ -176,6 +176,13 @@ class Daemon:
             group.create_task(self.conditions.serve(self._statuses.look))
             group.create_task(self.garbage.run())
 
+    def _note_failure(self, key: Key, cluster: str, error: Exception) -> None:
+        unforeseen = None if isinstance(error, ClusterError) else error
+        get_log().warning("action.failed", workload=str(key), worker=cluster, error=str(error), exc_info=unforeseen)
+        link = self.fleet.links.get(cluster)
+        if isinstance(error, Forbidden) and link is not None:
+            link.doubt_permissions()
+
     def _make_link(self, name: str, access: ClusterAccess) -> WorkerLink:
         options = next((worker for worker in self._configuration.workers if worker.name == name), None)
         budget = BudgetLimits(float(options.qps), options.burst) if options is not None else BudgetLimits()
@@ -189,11 +196,6 @@ class Daemon:
             self._kinds,
             notices,
         )
-
-
-def _log_failure(key: Key, cluster: str, error: Exception) -> None:
-    unforeseen = None if isinstance(error, ClusterError) else error
-    get_log().warning("action.failed", workload=str(key), worker=cluster, error=str(error), exc_info=unforeseen)
 
 
 def _ns(seconds: float) -> int:

@@ -205,7 +205,7 @@ class RemoteHand:
     async def _forward(self, link: WorkerLink, kind: JobKind, remote: JobRecord, member: MemberSync) -> None:
         fence = Precondition(remote.uid, remote.resource_version)
         key = Key(remote.namespace, remote.name)
-        await link.jobs[kind.gvk].resource.merge_patch(key, member.forward or {}, fence)
+        await link.jobs[kind.gvk].resource.json_patch(key, member.forward or [], fence)
 
     async def _copy_status(self, kind: JobKind, member: MemberSync) -> None:
         job = member.hub

@@ -5,7 +5,7 @@ gates is known.
 """
 
 import asyncio
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -19,10 +19,12 @@ from gates.settings import MINUTE, SECOND
 from gates.support import dialect_served, judge_replica
 from gates.view import GateSupport, Reach
 from manager.kinds import WORKLOADS, api_kind
+from manager.permissions import complaint, needs_on_worker
 from workerclient.cache import Unreadable
 from workerclient.cluster import ClientLimits, ClusterClient, Connection, ConnectionReport, Followed, Surroundings
 from workerclient.errors import ClusterError
 from workerclient.kind import Key
+from workerclient.preflight import Missing
 from workerclient.reflector import Phase
 from workerclient.watched import WatchedKind
 
@@ -30,6 +32,8 @@ BY_WORKLOAD: Final = "workload"
 _DOUBT_NS: Final = 10 * MINUTE
 """How long a worker that showed no gate is believed not to have any; then it is tried again."""
 
+_ASK_AGAIN_SECONDS: Final = 60.0
+"""How long to wait before asking again for permissions that are missing."""
 _NOTABLE_SKEW_NS: Final = 30 * SECOND
 
 
@@ -61,7 +65,7 @@ class WorkerLink:
         surroundings: Surroundings,
         limits: ClientLimits,
         origin: str,
-        kinds: Iterable[JobKind],
+        kinds: Sequence[JobKind],
         notices: Notices,
     ) -> None:
         self.name = name
@@ -75,6 +79,9 @@ class WorkerLink:
         self._prunes_gates = False
         self._support = GateSupport.UNKNOWN
         self._judged_ns = 0
+        self._kinds = kinds
+        self._missing: list[Missing] = []
+        self._doubted = asyncio.Event()
         self.client = ClusterClient(name, access, surroundings, limits, self._on_connection)
         selector = f"{ORIGIN_LABEL}={origin}"
         self.workloads: Followed[ReplicaRecord] = self.client.follow(
@@ -176,13 +183,25 @@ class WorkerLink:
             found.append("its Kueue does not honour preemption gates")
         if abs(self.clock_skew_ns) > _NOTABLE_SKEW_NS:
             found.append("its clock is more than 30 s off")
+        if missing := complaint(self.name, self._notable_missing()):
+            found.append(missing)
         return found
+
+    def doubt_permissions(self) -> None:
+        """Have it asked again soon what we may do here: something was refused."""
+        self._doubted.set()
+
+    def _notable_missing(self) -> list[Missing]:
+        """Leave out kinds that are not served here, which is said already."""
+        absent = {api_kind(kind) for kind in self._kinds if not self.serves(kind)}
+        return [each for each in self._missing if each.kind not in absent]
 
     async def run(self) -> None:
         """Follow the worker until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self.client.run())
             group.create_task(self._understand())
+            group.create_task(self._ask_permissions())
 
     def reconfigure(self, access: ClusterAccess) -> None:
         """Go on with another address or identity."""
@@ -202,7 +221,24 @@ class WorkerLink:
             self._prunes_gates = not knows_gates
             self._support = GateSupport.UNKNOWN
             self._is_understood = True
+            self._doubted.set()
             self._notices.on_connection(self.name)
+
+    async def _ask_permissions(self) -> None:
+        """Ask after every connection and every refusal what we may do, and while something is missing, every minute."""
+        while True:
+            if self._missing:
+                await self._clock.sleep(_ASK_AGAIN_SECONDS)
+            else:
+                await self._doubted.wait()
+            self._doubted.clear()
+            try:
+                missing = await self.client.missing_permissions(needs_on_worker(self._kinds))
+            except ClusterError:
+                continue  # a cluster that does not tell is told by its refusals
+            if missing != self._missing:
+                self._missing = missing
+                self._notices.on_connection(self.name)
 
     def _on_connection(self, report: ConnectionReport) -> None:
         if report.connection is not Connection.CONNECTED:

@@ -5,9 +5,17 @@ from pathlib import Path
 from config.names import ORIGIN_LABEL
 from gates import marks
 from localcluster.auth import ANY, Allow
+from localcluster.faults import Latency
 from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, workload
-from tests.integration.orchestrator.world import CONFIG, running
+from tests.integration.orchestrator.world import CONFIG, World, running
 from tests.integration.orchestrator.world import world as prepared_world
+
+
+def active(world: World, name: str) -> tuple[str, str, str] | None:
+    conditions = world.hub.get("multikueueclusters", name, KUEUE, "").get("status", {}).get("conditions", [])
+    found = next((c for c in conditions if c["type"] == "Active"), None)
+    return (found["status"], found["reason"], found["message"]) if found else None
+
 
 EVERYTHING_BUT_CREATE = (Allow(("get", "list", "watch", "update", "patch", "delete"), (ANY,)),)
 
@@ -60,6 +68,58 @@ async def test_a_worker_that_forbids_one_verb_is_told_with_the_remedy(tmp_path: 
         await world.until(lambda: world.holders() == ["w2"])
         want = 'grant the verb "create" on workloads.kueue.x-k8s.io in cluster w1'
         await world.until(lambda: want in world.check()["message"])
+        world["w2"].admit()
+        await world.until(lambda: world.check()["state"] == "Ready")
+
+
+async def test_missing_permissions_are_named_before_they_are_needed(tmp_path: Path) -> None:
+    """Lesson of Kueue 0.19.1: verbs that its example roles lacked were only missed when something was to be resized."""
+    readonly = (Allow(("get", "list", "watch"), (ANY,)), Allow(("create", "delete"), ("workloads",)))
+    async with running(tmp_path, "w1", "w2", limited={"w1": readonly}) as world:
+        await world.until(lambda: "does not allow" in (active(world, "w1") or ("", "", ""))[2])
+        found = active(world, "w1")
+        assert found is not None
+        assert found[:2] == ("True", "Active")
+        assert found[2] == (
+            "Connected; worker w1 does not allow in all namespaces: patch on workloads.kueue.x-k8s.io; "
+            "patch on workloads.kueue.x-k8s.io/status; create, delete, patch on jobs.batch "
+            "(grant these verbs there to the user of its kubeconfig by a ClusterRole)"
+        )
+        await world.until(lambda: active(world, "w2") == ("True", "Active", "Connected"))
+
+
+async def test_permissions_that_are_all_there_cost_one_request(tmp_path: Path) -> None:
+    everything = (Allow((ANY,), (ANY,)),)
+    async with prepared_world(tmp_path, "w1", limited={"w1": everything}) as world:
+        one_by_one = world["w1"].local.faults.add(Latency(0), plural="selfsubjectaccessreviews")
+        at_once = world["w1"].local.faults.add(Latency(0), plural="selfsubjectrulesreviews")
+        await world.start()
+        await world.connected()
+        await world.until(lambda: at_once.hits)
+        await world.settled()
+        assert (at_once.hits, one_by_one.hits) == (1, 0)
+
+
+async def test_granted_permissions_end_the_complaint(tmp_path: Path) -> None:
+    rules = [*EVERYTHING_BUT_CREATE]
+    async with running(tmp_path, "w1", limited={"w1": rules}) as world:  # type: ignore[dict-item]
+        await world.until(lambda: "create on workloads" in (active(world, "w1") or ("", "", ""))[2])
+        world.queue()
+        await world.until(lambda: 'grant the verb "create"' in world.check()["message"])
+        rules.append(Allow(("create",), (ANY,)))
+        await world.pass_time(61)
+        await world.until(lambda: "does not allow" not in (active(world, "w1") or ("", "", "does not allow"))[2])
+        await world.until(lambda: world.holders() == ["w1"])
+
+
+async def test_a_permission_that_is_taken_away_is_named_at_the_first_refusal(tmp_path: Path) -> None:
+    rules = [Allow((ANY,), (ANY,))]
+    async with running(tmp_path, "w1", "w2", limited={"w1": rules}) as world:  # type: ignore[dict-item]
+        await world.until(lambda: active(world, "w1") == ("True", "Active", "Connected"))
+        rules[:] = EVERYTHING_BUT_CREATE
+        world.queue()
+        await world.until(lambda: world.holders() == ["w2"])
+        await world.until(lambda: "create on workloads" in (active(world, "w1") or ("", "", ""))[2])
         world["w2"].admit()
         await world.until(lambda: world.check()["state"] == "Ready")
 
