@@ -109,15 +109,16 @@ class Daemon:
                 on_check=wakeups.check,
                 on_config=wakeups.config,
                 on_cluster=wakeups.cluster,
-                on_secret=wakeups.secret,
+                on_source=wakeups.source,
                 on_connection=wakeups.hub_connection,
             ),
+            follow_profiles=configuration.cluster_profiles.enabled,
         )
         settings = settings_of(configuration)
         self._absences = Absences(self.hub, clock, settings.worker_lost_ns)
         self.fleet = wakeups.fleet = Fleet(
             partial(sources, configuration, self.hub),
-            AccessLoader(self.hub, configuration.kubeconfig_policy),
+            AccessLoader(self.hub, configuration),
             self._make_link,
             self._absences,
             clock,

@@ -62,8 +62,8 @@ class Wakeups:
             self.fleet.poke()
         self._conditions.add(Place(Subject.CLUSTER, name))
 
-    def secret(self, _name: str) -> None:
-        """Look at all sources: a Secret changed in our namespace."""
+    def source(self) -> None:
+        """Look at all sources: a Secret or a ClusterProfile changed in our namespace."""
         self.fleet.poke()
 
     def hub_connection(self, report: ConnectionReport) -> None:

@@ -102,7 +102,7 @@ async def test_permissions_that_are_all_there_cost_one_request(tmp_path: Path) -
 
 async def test_granted_permissions_end_the_complaint(tmp_path: Path) -> None:
     rules = [*EVERYTHING_BUT_CREATE]
-    async with running(tmp_path, "w1", limited={"w1": rules}) as world:  # type: ignore[dict-item]
+    async with running(tmp_path, "w1", limited={"w1": rules}) as world:
         await world.until(lambda: "create on workloads" in (active(world, "w1") or ("", "", ""))[2])
         world.queue()
         await world.until(lambda: 'grant the verb "create"' in world.check()["message"])
@@ -114,7 +114,7 @@ async def test_granted_permissions_end_the_complaint(tmp_path: Path) -> None:
 
 async def test_a_permission_that_is_taken_away_is_named_at_the_first_refusal(tmp_path: Path) -> None:
     rules = [Allow((ANY,), (ANY,))]
-    async with running(tmp_path, "w1", "w2", limited={"w1": rules}) as world:  # type: ignore[dict-item]
+    async with running(tmp_path, "w1", "w2", limited={"w1": rules}) as world:
         await world.until(lambda: active(world, "w1") == ("True", "Active", "Connected"))
         rules[:] = EVERYTHING_BUT_CREATE
         world.queue()
