@@ -13,6 +13,7 @@ from gates.settings import Dispatcher, Settings, UngatedPolicy
 from gates.view import Group
 from manager.absences import Absences
 from manager.access import AccessLoader, sources
+from manager.errors import StartupError
 from manager.fleet import Fleet
 from manager.garbage import GarbageCollector
 from manager.hub import HubLink, HubNotices
@@ -23,7 +24,7 @@ from manager.logs import get_log
 from manager.queue import KeyedQueue
 from manager.reconciler import Hands, Pulse, Reconciler, Rules
 from manager.remote import RemoteHand
-from manager.rivals import RivalError, refuse_rivals
+from manager.rivals import Rivals
 from manager.snapshots import Snapshots
 from manager.statuses import Place, Statuses
 from manager.wakeups import Wakeups
@@ -32,10 +33,6 @@ from workerclient.budget import BudgetLimits
 from workerclient.cluster import ClientLimits, ClusterClient, Surroundings
 from workerclient.errors import ClusterError, Forbidden
 from workerclient.kind import Key
-
-
-class StartupError(Exception):
-    """The daemon cannot do its work here; the message is for the one who started it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +133,8 @@ class Daemon:
             Pulse(clock, jitter),
             on_decision=(observers or Observers()).on_decision,
         )
-        self._statuses = Statuses(self.hub, self.fleet, self.conditions, clock, jitter)
+        self._rivals = wakeups.rivals = Rivals(self.hub, configuration.hub.controller_name, clock)
+        self._statuses = Statuses(self.hub, self.fleet, self.conditions, self._rivals, clock, jitter)
         interval = configuration.gc_interval.total_seconds()
         self.garbage = GarbageCollector(self.hub, self.fleet, remote, self.lanes, identity, interval, clock)
 
@@ -167,15 +165,13 @@ class Daemon:
     async def _work(self) -> None:
         """Act, once it is certain that nobody else does."""
         await self._wakeups.hub_is_there.wait()
-        try:
-            await refuse_rivals(self.hub, self._configuration.hub.controller_name, self._surroundings.clock)
-        except RivalError as error:
-            raise StartupError(str(error)) from error
+        await self._rivals.refuse_present()
         await self.fleet.settled.wait()
         async with asyncio.TaskGroup() as group:
             group.create_task(self.workloads.serve(self._reconciler.look))
             group.create_task(self.conditions.serve(self._statuses.look))
             group.create_task(self.garbage.run())
+            group.create_task(self._rivals.run())
 
     def _note_failure(self, key: Key, cluster: str, error: Exception) -> None:
         unforeseen = None if isinstance(error, ClusterError) else error

@@ -11,7 +11,8 @@ from config.kubeconfig.errors import KubeconfigError
 from config.kubeconfig.sources import load_hub_kubeconfig
 from config.settings import Configuration
 from manager.clock import SystemClock
-from manager.daemon import Daemon, StartupError, identify
+from manager.daemon import Daemon, identify
+from manager.errors import StartupError
 from manager.logs import configure_logging, get_log
 from workerclient.cluster import Surroundings
 from workerclient.incluster import in_cluster_access

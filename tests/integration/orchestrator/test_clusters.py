@@ -1,42 +1,23 @@
 """Workers come, change and go; checks follow; garbage is collected and nothing foreign is touched."""
 
 import asyncio
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from config.names import MULTIKUEUE_NAME, ORIGIN_LABEL
 from gates import marks
-from localcluster.cluster import Partition
-from localcluster.faults import HalfOpen, Latency
+from localcluster.faults import Latency
 from localcluster.registry import all_kinds
-from manager.daemon import StartupError
-from manager.rivals import PROBE_SECONDS
+from tests.integration.orchestrator.conditions import check, cluster
 from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, job, workload
-from tests.integration.orchestrator.test_following import won_by
-from tests.integration.orchestrator.world import CHECK, CONFIG, SYSTEM, World, running
+from tests.integration.orchestrator.world import CHECK, CONFIG, SYSTEM, running
 from tests.integration.orchestrator.world import world as prepared_world
 
 Obj = dict[str, Any]
 
 INSECURE = "insecure-skip-tls-verify: true"
-
-
-def active(world: World, plural: str, name: str) -> tuple[str, str, str] | None:
-    conditions = world.hub.get(plural, name, KUEUE, "").get("status", {}).get("conditions", [])
-    found = next((c for c in conditions if c["type"] == "Active"), None)
-    return (found["status"], found["reason"], found["message"]) if found else None
-
-
-def cluster(world: World, name: str) -> tuple[str, str, str] | None:
-    return active(world, "multikueueclusters", name)
-
-
-def check(world: World) -> tuple[str, str, str] | None:
-    return active(world, "admissionchecks", CHECK)
 
 
 async def test_95_103_a_missing_secret_and_its_arrival_show_in_both_conditions(tmp_path: Path) -> None:
@@ -244,95 +225,6 @@ async def test_106_two_hubs_share_a_worker(tmp_path: Path) -> None:
         assert first["w1"].has_workload("theirs")
 
 
-PROFILE_GROUP = "multicluster.x-k8s.io"
-
-
-def refer_to_profile(world: World, name: str) -> None:
-    source = {"clusterProfileRef": {"name": name}}
-    world.hub.change("multikueueclusters", "w1", lambda c: c["spec"].update(clusterSource=source), KUEUE, "")
-
-
-def put_profile(world: World, name: str, namespace: str = SYSTEM, changes: Obj | None = None) -> None:
-    """Create a ClusterProfile as an inventory does: it says where the cluster is, but not how to log in."""
-    entry = yaml.safe_load(world["w1"].local.kubeconfig_path.read_text())["clusters"][0]["cluster"]
-    world.hub.create("clusterprofiles", {"metadata": {"name": name}, "spec": {}}, PROFILE_GROUP, namespace)
-    providers = [{"name": "inventory", "cluster": {**entry, **(changes or {})}}]
-    world.hub.change_status(
-        "clusterprofiles", name, lambda s: s.update(accessProviders=providers), PROFILE_GROUP, namespace
-    )
-
-
-def login(world: World, directory: Path) -> Obj:
-    """Return the settings with a command that logs in to the worker."""
-    credential = {
-        "apiVersion": "client.authentication.k8s.io/v1",
-        "kind": "ExecCredential",
-        "status": {"token": world["w1"].local.token},
-    }
-    command = directory / "login"
-    command.write_text(f"#!/bin/sh\necho '{json.dumps(credential)}'\n")
-    command.chmod(0o700)
-    return {"enabled": True, "access_providers": [{"name": "inventory", "command": str(command)}]}
-
-
-async def test_107_cluster_profiles_that_are_switched_off_are_refused_as_that(tmp_path: Path) -> None:
-    async with prepared_world(tmp_path, "w1") as world:
-        put_profile(world, "p")
-        refer_to_profile(world, "p")
-        await world.start()
-        await world.until(lambda: cluster(world, "w1"))
-        found = cluster(world, "w1") or ("", "", "")
-        assert found[:2] == ("False", "MultiKueueClusterProfileFeatureDisabled")
-        assert found[2].startswith("load client config failed: MultiKueueClusterProfile feature gate is disabled")
-
-
-async def test_107_a_cluster_profile_is_looked_for_in_our_namespace_only(tmp_path: Path) -> None:
-    async with prepared_world(tmp_path, "w1") as world:
-        world.options["cluster_profiles"] = login(world, tmp_path)
-        put_profile(world, "p", NAMESPACE)
-        refer_to_profile(world, "p")
-        await world.start()
-        await world.until(lambda: cluster(world, "w1"))
-        want = f'load client config failed: clusterprofiles.{PROFILE_GROUP} "p" not found in namespace "{SYSTEM}"'
-        assert cluster(world, "w1") == ("False", "BadClusterProfile", want)
-        put_profile(world, "p")  # where it belongs: noticed without any other event
-        await world.connected()
-        await world.until(lambda: cluster(world, "w1") == ("True", "Active", "Connected"))
-        world.queue()
-        await world.until(lambda: world.holders() == ["w1"])
-
-
-async def test_107_a_cluster_profile_without_a_known_provider_and_a_switch_to_another(tmp_path: Path) -> None:
-    async with prepared_world(tmp_path, "w1") as world:
-        world.options["cluster_profiles"] = login(world, tmp_path)
-        put_profile(world, "good")
-        put_profile(world, "insecure", changes={"insecure-skip-tls-verify": True})
-        other = {"accessProviders": [{"name": "other", "cluster": {}}]}
-        world.hub.create("clusterprofiles", {"metadata": {"name": "bad"}, "spec": {}}, PROFILE_GROUP, SYSTEM)
-        world.hub.change_status("clusterprofiles", "bad", lambda s: s.update(other), PROFILE_GROUP, SYSTEM)
-        refer_to_profile(world, "bad")
-        await world.start()
-        await world.until(lambda: cluster(world, "w1"))
-        want = "load client config failed: no access provider configured; the ClusterProfile offers: other"
-        assert cluster(world, "w1") == ("False", "BadClusterProfile", want)
-        refer_to_profile(world, "good")
-        await world.until(lambda: cluster(world, "w1") == ("True", "Active", "Connected"))
-        refer_to_profile(world, "insecure")
-        want = "load client config failed: insecure TLS verification is not allowed for cluster inventory"
-        await world.until(lambda: cluster(world, "w1") == ("False", "BadRestConfig", want))
-        assert world["w1"].local.watch_count() == 0
-
-
-async def test_107_a_hub_without_cluster_profiles_says_so(tmp_path: Path) -> None:
-    kinds = tuple(kind for kind in all_kinds() if kind.plural != "clusterprofiles")
-    async with prepared_world(tmp_path, "w1", kinds={"hub": kinds}, cluster_profiles={"enabled": True}) as world:
-        refer_to_profile(world, "p")
-        await world.start()
-        await world.until(lambda: cluster(world, "w1"))
-        want = f"load client config failed: the hub does not serve clusterprofiles.{PROFILE_GROUP} at version v1alpha1"
-        assert cluster(world, "w1") == ("False", "BadClusterProfile", want)
-
-
 async def test_108_coming_and_going_all_the_time_leaves_nothing_behind(tmp_path: Path) -> None:
     async with running(tmp_path, "w1", "w2") as world:
         world.queue()
@@ -363,93 +255,3 @@ async def test_a_worker_without_a_job_kind_serves_the_others(tmp_path: Path) -> 
         await world.settled()
         assert "the kind of the job is not served on: w1" in world.check("set")["message"]
         assert "jobsets" in (cluster(world, "w1") or ("", "", ""))[2]
-
-
-async def test_a_hub_whose_kueue_serves_the_same_checks_is_refused(tmp_path: Path) -> None:
-    options = {"origin": "o", "namespace": SYSTEM, "controller_name": MULTIKUEUE_NAME}
-    async with prepared_world(tmp_path, "w1", hub=options) as world:
-        words = {"reason": "Active", "message": "The admission check is active", "lastTransitionTime": world.hub.now()}
-        condition = {"type": "Active", "status": "True", **words}
-
-        def put_right(status: Obj) -> None:
-            status["conditions"] = [condition]
-
-        world.hub.change_status("admissionchecks", CHECK, put_right, KUEUE, "")
-        kind = world.hub.store.kind("admissionchecks", KUEUE)
-
-        def kueue(_change: object) -> None:
-            found = check(world)
-            if found is not None and found[2] != words["message"]:
-                loop = asyncio.get_running_loop()
-                loop.call_soon(world.hub.change_status, "admissionchecks", CHECK, put_right, KUEUE, "")
-
-        world.hub.store.subscribe(kind, kueue)
-        await world.start()
-        task = world._task
-        assert task is not None
-        await until_advancing(world, task)
-        world._task = None
-        with pytest.raises(ExceptionGroup) as failure:
-            task.result()
-        found = failure.value.split(StartupError)[0]
-        assert found is not None
-        assert "is served by another controller" in str(leaf(found))
-
-
-async def test_a_hub_whose_kueue_keeps_out_is_served_under_kueues_name(tmp_path: Path) -> None:
-    options = {"origin": "hub-under-test", "namespace": SYSTEM, "controller_name": MULTIKUEUE_NAME}
-    async with prepared_world(tmp_path, "w1", hub=options) as world:
-        await world.start()
-        await world.clock.advance(PROBE_SECONDS)
-        await world.connected()
-        world.queue()
-        await world.until(lambda: world.holders() == ["w1"])
-
-
-async def until_advancing(world: World, task: asyncio.Task[None]) -> None:
-    async with asyncio.timeout(10):
-        while not task.done():
-            await world.clock.advance(0.5)
-            await asyncio.sleep(0.005)
-
-
-def leaf(error: BaseException) -> BaseException:
-    return leaf(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
-
-
-async def test_isolation_a_frozen_worker_delays_nobody(tmp_path: Path) -> None:
-    """Kueue v0.19.1 copies nothing to a healthy worker for 48 seconds after another one froze."""
-    async with running(tmp_path, "w1", "w2") as world:
-        world["w2"].local.freeze()
-        for number in range(20):
-            world.queue(f"wl-{number}")
-        await world.until(lambda: all(world["w1"].has_workload(f"wl-{n}") for n in range(20)))
-        world["w1"].admit("wl-3")
-        await world.until(lambda: world.check("wl-3")["state"] == "Ready")
-        assert world.clock.monotonic() == 0
-        world["w2"].local.thaw()
-
-
-async def test_isolation_a_winner_that_hangs_is_not_looked_at_over_and_over(tmp_path: Path) -> None:
-    async with running(tmp_path, "w1", "w2") as world:
-        world.queue()
-        await world.until(lambda: len(world.holders()) == 2)
-        await world.settled()
-        world["w1"].local.faults.add(HalfOpen(), verb="create", plural="jobs")
-        world["w1"].admit()
-        await world.until(lambda: world._running().lanes.in_flight)
-        world.decisions.clear()
-        await world.pass_time(8, settle=False)
-        assert len(world.decisions) < 5
-        assert world.check()["state"] == "Pending"
-
-
-@pytest.mark.parametrize("how", list(Partition))
-async def test_isolation_a_partition_in_the_middle_of_everything(tmp_path: Path, how: Partition) -> None:
-    async with running(tmp_path, "w1", "w2", "w3") as world:
-        await won_by(world, "w1")
-        world.queue("second")
-        await world["w2"].local.partition(how)
-        await world.until(lambda: world["w1"].has_workload("second") and world["w3"].has_workload("second"))
-        world["w3"].admit("second")
-        await world.until(lambda: world.check("second")["state"] == "Ready")
