@@ -1,14 +1,17 @@
 """Workers come, change and go; checks follow; garbage is collected and nothing foreign is touched."""
 
 import asyncio
+import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from config.names import MULTIKUEUE_NAME, ORIGIN_LABEL
 from gates import marks
-from localcluster.faults import Latency
+from localcluster.faults import HalfOpen, Latency
 from localcluster.registry import all_kinds
 from tests.integration.orchestrator.conditions import check, cluster
 from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, job, workload
@@ -16,8 +19,7 @@ from tests.integration.orchestrator.world import CHECK, CONFIG, SYSTEM, running
 from tests.integration.orchestrator.world import world as prepared_world
 
 Obj = dict[str, Any]
-
-INSECURE = "insecure-skip-tls-verify: true"
+Change = Callable[[Obj], object]
 
 
 async def test_95_103_a_missing_secret_and_its_arrival_show_in_both_conditions(tmp_path: Path) -> None:
@@ -56,54 +58,143 @@ async def test_96_a_kubeconfig_file_is_read_again(tmp_path: Path) -> None:
         assert world._running().fleet.links["w1"].access == old
 
 
-@pytest.mark.parametrize(
-    ("change", "reason", "words"),
-    [
-        (
-            ("certificate-authority-data:", "insecure-skip-tls-verify: true\n    x:"),
-            "InsecureKubeConfig",
-            "insecure TLS",
-        ),
-        (("https://", "http://"), "InsecureKubeConfig", "https"),
-        (("token:", "tokenFile:"), "InsecureKubeConfig", "tokenFile is not allowed"),
-    ],
-    ids=["insecure TLS", "no TLS", "token file"],
-)
-async def test_97_an_insecure_kubeconfig_disconnects_at_once(
-    tmp_path: Path, change: tuple[str, str], reason: str, words: str
-) -> None:
-    async with running(tmp_path, "w1") as world:
-        bad = world["w1"].local.kubeconfig_path.read_text().replace(*change)
-        world.put_secret("w1", bad.encode())
+def server(url: str) -> Change:
+    return lambda c: c["clusters"][0]["cluster"].update(server=url)
+
+
+def user(**entry: Any) -> Change:
+    return lambda c: c["users"][0].update(user=entry)
+
+
+EXEC = {"command": "sh", "apiVersion": "client.authentication.k8s.io/v1", "interactiveMode": "Never"}
+INSECURE: dict[str, tuple[Change, str]] = {
+    "token file": (user(tokenFile="/etc/token"), "tokenFile is not allowed"),
+    "insecure TLS": (
+        lambda c: c["clusters"][0]["cluster"].update({"insecure-skip-tls-verify": True}),
+        "insecure TLS verification is not allowed for cluster",
+    ),
+    "no TLS": (server("http://127.0.0.1:6443"), "server URL must use https"),
+    "CA file": (
+        lambda c: c["clusters"][0]["cluster"].update({"certificate-authority": "/etc/ca.crt"}),
+        "certificate-authority file paths are not allowed, use certificate-authority-data",
+    ),
+    "basic auth": (user(username="u", password="secret-word"), "basic auth is not allowed"),
+    "exec plugin": (user(exec=EXEC), "exec plugins are not allowed"),
+    "auth provider": (user(**{"auth-provider": {"name": "oidc"}}), "auth providers are not allowed"),
+    "bad host": (server("https://exa_mple!/"), "untrusted server endpoint"),
+    "client key file": (
+        user(**{"client-certificate": "/etc/c", "client-key": "/etc/k"}),
+        "client-certificate and client-key file paths are not allowed",
+    ),
+    "impersonation": (user(token="t", **{"as": "root"}), "impersonation is not allowed"),
+    "proxy": (
+        lambda c: c["clusters"][0]["cluster"].update({"proxy-url": "http://p:3128"}),
+        "proxy-url is not in kubeconfigPolicy.allowedProxies",
+    ),
+    "garbage": (lambda c: c.update(clusters="garbage"), "failed to parse kubeconfig"),
+}
+
+
+@pytest.mark.parametrize(("change", "words"), INSECURE.values(), ids=INSECURE.keys())
+async def test_97_an_insecure_kubeconfig_disconnects_at_once(tmp_path: Path, change: Change, words: str) -> None:
+    async with running(tmp_path, "w1", "w2") as world:
+        kubeconfig = yaml.safe_load(world["w1"].kubeconfig())
+        change(kubeconfig)
+        world.put_secret("w1", json.dumps(kubeconfig).encode())
         await world.until(lambda: (cluster(world, "w1") or ("",))[0] == "False")
-        found = cluster(world, "w1")
-        assert found is not None
-        assert found[1] == reason
+        found = cluster(world, "w1") or ("", "", "")
+        assert found[:2] == ("False", "InsecureKubeConfig")
+        assert found[2].startswith("load client config failed: ")
         assert words in found[2]
+        assert "secret-word" not in found[2]
         assert "w1" not in world._running().fleet.links
         assert world["w1"].local.watch_count() == 0
+        assert cluster(world, "w2") == ("True", "Active", "Connected")
+        world.put_secret("w1")
+        await world.until(lambda: cluster(world, "w1") == ("True", "Active", "Connected"))
 
 
-@pytest.mark.parametrize("location", ["/etc/passwd", "relative/path", "/etc/multikueue/kubeconfigs/../../passwd"])
+@pytest.mark.parametrize(
+    "location",
+    ["/etc/passwd", "relative/path", "{allowed}/../secret", "{allowed}/link", "{allowed}-sibling/w1", "{allowed}"],
+    ids=[
+        "outside",
+        "relative",
+        "dots",
+        "a symbolic link that leads outside",
+        "a sibling with the same beginning",
+        "dir",
+    ],
+)
 async def test_98_a_path_outside_of_the_allowed_directories_is_refused(tmp_path: Path, location: str) -> None:
-    async with prepared_world(tmp_path, "w1") as world:
-        source = {"kubeConfig": {"location": location, "locationType": "Path"}}
+    allowed = tmp_path / "allowed"
+    sibling = tmp_path / "allowed-sibling"
+    for directory in (allowed, sibling):
+        directory.mkdir()
+    policy = {"allowed_directories": [str(allowed)]}
+    async with prepared_world(tmp_path, "w1", kubeconfig_policy=policy) as world:
+        for outside in (tmp_path / "secret", sibling / "w1"):
+            outside.write_bytes(world["w1"].kubeconfig())
+        (allowed / "link").symlink_to(tmp_path / "secret")
+        source = {"kubeConfig": {"location": location.format(allowed=allowed), "locationType": "Path"}}
         world.hub.change("multikueueclusters", "w1", lambda c: c["spec"].update(clusterSource=source), KUEUE, "")
         await world.start()
         await world.until(lambda: cluster(world, "w1"))
         assert (cluster(world, "w1") or ())[:2] == ("False", "BadKubeConfig")
+        assert world["w1"].local.watch_count() == 0
 
 
 async def test_99_101_a_worker_that_comes_back_is_found_without_a_new_kubeconfig(tmp_path: Path) -> None:
     async with running(tmp_path, "w1") as world:
         await world.cut("w1")
         await world.until(lambda: (cluster(world, "w1") or ("",))[0] == "False")
+        assert (cluster(world, "w1") or ("", ""))[1] == "ClientConnectionFailed"
         since = world._running().fleet.links["w1"].report.lost_since_ns
         await world.pass_time(120)
         assert world._running().fleet.links["w1"].report.lost_since_ns == since
         await world.mend("w1")
         await world.until(lambda: cluster(world, "w1") == ("True", "Active", "Connected"))
         assert world._running().fleet.links["w1"].report.lost_since_ns is None
+
+
+async def test_99_looks_in_between_neither_dial_nor_count_and_a_new_kubeconfig_dials_at_once(tmp_path: Path) -> None:
+    async with running(tmp_path, "w1") as world:
+        await world.cut("w1")
+        await world.pass_time(120)
+        counts = world._running().fleet.links["w1"].workloads.reflector.counts
+        dialled = counts.failures
+        for _ in range(5):  # the same kubeconfig, read again and again
+            world.put_secret("w1")
+            world._running().fleet.poke()
+            await world.settled()
+        assert counts.failures == dialled
+        kubeconfig = yaml.safe_load(world["w1"].kubeconfig())
+        kubeconfig["users"][0]["user"]["token"] += "-changed"
+        lost_since = world.lost_for("w1")
+        world.put_secret("w1", json.dumps(kubeconfig).encode())
+        await world.until(lambda: counts.failures > dialled)
+        assert world.lost_for("w1") == lost_since
+        await world["w1"].local.heal()
+        world.put_secret("w1")
+        await world.connected()  # without any time passing
+
+
+async def test_100_a_worker_whose_watch_hangs_does_not_keep_others_from_connecting(tmp_path: Path) -> None:
+    async with prepared_world(tmp_path, "w1", "w2") as world:
+        hanging = world["w1"].local.faults.add(HalfOpen(), verb="watch")
+        await world.start()
+        await world.connected("w2")
+        world.queue()
+        await world.until(lambda: world.holders() == ["w2"])
+        world["w2"].admit()
+        await world.until(lambda: world.check()["state"] == "Ready")
+        assert world.clock.monotonic() == 0
+        await world.known("w1")
+        await world.until(lambda: (cluster(world, "w1") or ("", ""))[1] == "ClientConnectionFailed")
+        assert "watch" in (cluster(world, "w1") or ("", "", ""))[2]
+        world["w1"].local.faults.remove(hanging)
+        await world.mend("w1")
+        await world.until(lambda: (cluster(world, "w1") or ("",))[0] == "True")
 
 
 async def test_100_a_frozen_worker_does_not_keep_others_from_connecting(tmp_path: Path) -> None:
