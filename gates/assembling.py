@@ -36,6 +36,8 @@ class HubJobs:
     known: bool = True
     """Whether an absent job is really absent."""
     members: tuple[JobRecord, ...] = ()
+    problem: str = ""
+    """Why a job that is there cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,9 +193,11 @@ def _ownership(owner: Owner | None, jobs: HubJobs, managed_by: str) -> tuple[Own
         return Ownership.OWNERLESS, ""
     if jobs.kind is None:
         return Ownership.NO_ADAPTER, owner.gvk
+    if not jobs.known:
+        return Ownership.UNKNOWN, jobs.problem
     if jobs.kind.managed_by is None:
         return Ownership.MANAGED, ""
-    if not jobs.known or not jobs.members:
+    if not jobs.members:
         return Ownership.UNKNOWN, ""
     job = jobs.members[0]
     if job.manager != managed_by:

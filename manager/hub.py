@@ -158,7 +158,8 @@ class HubLink:
             return HubJobs(kind, known=followed.reflector.state.phase is Phase.NOT_SERVED)
         job = followed.cache.get(Key(hub.namespace, hub.owner.name))
         if not isinstance(job, JobRecord):
-            return HubJobs(kind, known=job is None)
+            problem = f'{kind.kind} "{hub.namespace}/{hub.owner.name}": {job.problem}' if job is not None else ""
+            return HubJobs(kind, known=job is None, problem=problem)
         if not job.group:
             return HubJobs(kind, members=(job,))
         keys = sorted(followed.cache.keys_in(BY_GROUP, (job.namespace, job.group)))
