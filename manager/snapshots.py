@@ -8,7 +8,7 @@ from gates.records import CheckEntry, HubRecord, ReplicaRecord
 from gates.view import CheckState, Reach
 from manager.hub import HubLink
 from manager.lanes import Lanes
-from manager.remote import remote_members
+from manager.remote import odd_members, remote_members
 from manager.worker import WorkerLink
 from workerclient.cache import Unreadable
 from workerclient.clock import Clock
@@ -66,8 +66,9 @@ class Snapshots:
         reach = link.reach(jobs.kind)
         found = link.replica(key)
         problem = self._lanes.problem(key, name)
-        if isinstance(found, Unreadable):
-            reach, problem = Reach.UNREADABLE, f"worker {name}: {found.problem}"
+        for odd in (found, *odd_members(link, jobs)):
+            if isinstance(odd, Unreadable):
+                reach, problem = Reach.UNREADABLE, f"worker {name}: {odd.identity.key}: {odd.problem}"
         replica = found if isinstance(found, ReplicaRecord) and reach is Reach.SYNCED else None
         memory = link.recall(key)
         now = self._clock.monotonic()

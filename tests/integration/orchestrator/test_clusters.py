@@ -316,6 +316,39 @@ async def test_106_two_hubs_share_a_worker(tmp_path: Path) -> None:
         assert first["w1"].has_workload("theirs")
 
 
+async def test_106_two_hubs_that_want_the_same_name_on_a_worker_take_turns(tmp_path: Path) -> None:
+    """Also with the same origin by mistake: the identity of the hub keeps them apart."""
+    async with running(tmp_path, "w1") as first, prepared_world(tmp_path / "second") as second:
+        second.workers["w1"] = first["w1"]
+        second.options["hub"] = {"origin": ORIGIN, "namespace": SYSTEM}
+        second.list_workers("w1")
+        second.add_cluster("w1")
+        first.queue()
+        await first.until(lambda: first.holders() == ["w1"])
+        mine = first["w1"].workload()["metadata"]["uid"]
+        await second.start()
+        await second.connected("w1")
+        second.queue()
+        await second.until(lambda: "a foreign Workload of the same name is on: w1" in second.check()["message"])
+        second.release_quota()  # cleaning up touches nothing of the other's
+        await second.until(lambda: second._running().workloads.is_idle)
+        second.requeue()
+        await second.clock.advance(200)
+        assert first["w1"].workload()["metadata"]["uid"] == mine
+        first["w1"].admit()
+        await first.until(lambda: first.check()["state"] == "Ready")
+        first["w1"].finish()
+        await first.until(lambda: first.hub.condition("Finished"))
+        await first.until(lambda: not first["w1"].has_workload())
+        assert second.hub.condition("Finished") is None
+        await second.clock.advance(61)
+        await second.until(lambda: first["w1"].has_workload())
+        hub = second._running().identity.hub
+        assert first["w1"].workload()["metadata"]["annotations"][marks.HUB] == hub
+        await first.clock.advance(200)
+        assert first["w1"].workload()["metadata"]["annotations"][marks.HUB] == hub
+
+
 async def test_108_coming_and_going_all_the_time_leaves_nothing_behind(tmp_path: Path) -> None:
     async with running(tmp_path, "w1", "w2") as world:
         world.queue()

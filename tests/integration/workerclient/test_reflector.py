@@ -46,6 +46,15 @@ async def test_a_list_in_chunks_is_whole_and_the_selector_is_obeyed(cluster: Loc
         await until(lambda: A not in story.followed.cache)
 
 
+async def test_pages_too_large_to_hold_are_asked_for_in_smaller_ones(cluster: LocalCluster) -> None:
+    for number in range(20):
+        someone_creates(cluster, config_map(f"m{number}", text="x" * 1000))
+    limits = ClientLimits(session=SessionLimits(max_response_bytes=4096))
+    async with following(cluster, Setting(limits=limits)) as story:
+        assert len(story.followed.cache) == 20
+        assert story.clock.monotonic() == 0
+
+
 async def test_changes_of_others_arrive_and_are_told(cluster: LocalCluster) -> None:
     async with following(cluster) as story:
         someone_creates(cluster, config_map("a", color="red"))
