@@ -15,7 +15,7 @@ from localcluster.faults import HalfOpen, Latency
 from localcluster.registry import all_kinds
 from tests.integration.orchestrator.conditions import check, cluster
 from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, job, workload
-from tests.integration.orchestrator.world import CHECK, CONFIG, SYSTEM, running
+from tests.integration.orchestrator.world import CHECK, CONFIG, ORIGIN, SYSTEM, running
 from tests.integration.orchestrator.world import world as prepared_world
 
 Obj = dict[str, Any]
@@ -342,7 +342,7 @@ async def test_106_two_hubs_that_want_the_same_name_on_a_worker_take_turns(tmp_p
         await first.until(lambda: not first["w1"].has_workload())
         assert second.hub.condition("Finished") is None
         await second.clock.advance(61)
-        await second.until(lambda: first["w1"].has_workload())
+        await second.until(first["w1"].has_workload)
         hub = second._running().identity.hub
         assert first["w1"].workload()["metadata"]["annotations"][marks.HUB] == hub
         await first.clock.advance(200)
