@@ -16,7 +16,6 @@ from workerclient.clock import Clock
 from workerclient.errors import ClusterError
 from workerclient.kind import Key
 
-
 _ROUNDING: Final = 1e-3
 """The alarm that ends a rest may ring a trifle early; a lane that still rested then would be forgotten."""
 

@@ -56,6 +56,14 @@ async def test_96_a_kubeconfig_file_is_read_again(tmp_path: Path) -> None:
         await world.clock.advance(10)
         await world.connected()
         assert world._running().fleet.links["w1"].access == old
+        changed = file.read_text().replace("server: https://127.0.0.1", "server: https://localhost")
+        assert changed != file.read_text()
+        file.write_text(changed)
+        await world.clock.advance(10)
+        await world.until(lambda: world._running().fleet.links["w1"].access != old)
+        await world.connected()
+        world.queue()
+        await world.until(lambda: world.holders() == ["w1"])
 
 
 def server(url: str) -> Change:
