@@ -15,6 +15,7 @@ from localcluster.faults import HalfOpen, Latency
 from localcluster.registry import all_kinds
 from tests.integration.orchestrator.conditions import check, cluster
 from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, job, workload
+from tests.integration.orchestrator.test_following import won_by
 from tests.integration.orchestrator.world import CHECK, CONFIG, ORIGIN, SYSTEM, running
 from tests.integration.orchestrator.world import world as prepared_world
 
@@ -56,11 +57,10 @@ async def test_96_a_kubeconfig_file_is_read_again(tmp_path: Path) -> None:
         await world.clock.advance(10)
         await world.connected()
         assert world._running().fleet.links["w1"].access == old
-        changed = file.read_text().replace("server: https://127.0.0.1", "server: https://localhost")
-        assert changed != file.read_text()
-        file.write_text(changed)
-        await world.clock.advance(10)
-        await world.until(lambda: world._running().fleet.links["w1"].access != old)
+        kubeconfig = yaml.safe_load(file.read_text())
+        kubeconfig["contexts"][0]["context"]["namespace"] = "another"
+        file.write_text(json.dumps(kubeconfig))
+        await world._pass_until(lambda: world._running().fleet.links["w1"].access != old)
         await world.connected()
         world.queue()
         await world.until(lambda: world.holders() == ["w1"])
@@ -185,6 +185,22 @@ async def test_99_looks_in_between_neither_dial_nor_count_and_a_new_kubeconfig_d
         await world["w1"].local.heal()
         world.put_secret("w1")
         await world.connected()  # without any time passing
+
+
+async def test_101_a_new_kubeconfig_that_leads_nowhere_is_a_loss_with_a_finite_grace(tmp_path: Path) -> None:
+    """Lesson of Kueue 0.19.0: Workloads hung for ever when the reconnection after a new kubeconfig failed."""
+    async with running(tmp_path, "w1", worker_lost_timeout="60s") as world:
+        await won_by(world, "w1")
+        kubeconfig = yaml.safe_load(world["w1"].kubeconfig())
+        server("https://127.0.0.1:1")(kubeconfig)
+        world.put_secret("w1", json.dumps(kubeconfig).encode())
+        await world.until(lambda: (cluster(world, "w1") or ("", ""))[1] == "ClientConnectionFailed")
+        await world.pass_time(30)
+        assert world.check()["state"] == "Ready"
+        await world.pass_time(31)
+        assert world.check()["state"] == "Retry"
+        world.put_secret("w1")
+        await world.connected()
 
 
 async def test_100_a_worker_whose_watch_hangs_does_not_keep_others_from_connecting(tmp_path: Path) -> None:
