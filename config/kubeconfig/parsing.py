@@ -29,7 +29,7 @@ from config.yamldocument import NotYamlError, read_yaml
 EXEC_API_VERSIONS: Final = tuple(ExecApiVersion)
 
 _TOKEN: Final = re.compile(r"[\x21-\x7e]+")
-_PEM: Final = b"-----BEGIN "
+PEM: Final = b"-----BEGIN "
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class _Builder:
         return ClientCertificate(certificate, key)
 
     def _material(self, data: bytes, path: str, field: str) -> Material | None:
-        if data and _PEM not in data:
+        if data and PEM not in data:
             raise _refused([f"{field} is not PEM text"])
         return data or (self._path(path) if path else None)
 

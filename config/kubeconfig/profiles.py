@@ -7,6 +7,7 @@ from config.clusterprofiles import AccessProvider
 from config.kubeconfig.access import ClusterAccess, ExecPlugin, InteractiveMode
 from config.kubeconfig.entries import Cluster, Entry, read_cluster
 from config.kubeconfig.errors import KubeconfigError, KubeconfigReason
+from config.kubeconfig.parsing import PEM
 from config.kubeconfig.policy import cluster_refusals
 from config.sections import KubeconfigPolicy
 from config.syntax import normal_proxy_url
@@ -29,19 +30,20 @@ def access_from_profile(
     except KubeconfigError as error:
         raise KubeconfigError(KubeconfigReason.BAD_REST, error.problems) from None
     problems = list(cluster_refusals(cluster, policy))
+    if cluster.certificate_authority_data and PEM not in cluster.certificate_authority_data:
+        problems.append("certificate-authority-data is not PEM text")
     if problems:
         raise KubeconfigError(KubeconfigReason.BAD_REST, problems)
     return _access(cluster, chosen)
 
 
 def _offered(profile: Mapping[str, Any]) -> Iterator[tuple[str, Entry]]:
-    status = Entry("status", profile.get("status") or {})
-    for field in _FIELDS:
-        try:
-            for entry in status.entries(field):
-                yield entry.text("name"), entry.entry("cluster") or Entry(f"{entry.place}.cluster", {})
-        except KubeconfigError as error:
-            raise KubeconfigError(KubeconfigReason.BAD_PROFILE, error.problems) from None
+    try:
+        status = Entry("", profile).entry("status") or Entry(".status", {})
+        for entry in (entry for field in _FIELDS for entry in status.entries(field)):
+            yield entry.text("name"), entry.entry("cluster") or Entry(f"{entry.place}.cluster", {})
+    except KubeconfigError as error:
+        raise KubeconfigError(KubeconfigReason.BAD_PROFILE, error.problems) from None
 
 
 def _access(cluster: Cluster, provider: AccessProvider) -> ClusterAccess:
