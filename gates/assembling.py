@@ -93,6 +93,7 @@ def assemble(snapshot: Snapshot, identity: HubIdentity, managed_by: str, now: st
         cluster_name=hub.cluster_name,
         nominated=hub.nominated,
         openings=hub.openings,
+        winner=hub.winner,
         round_started_ns=hub.round_started_ns,
         ownership=ownership,
         owner_text=owner_text,

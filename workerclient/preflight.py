@@ -131,7 +131,7 @@ async def _is_allowed(line: Line, need: Need, verb: str) -> bool:
 
 async def _review(line: Line, operation: Operation, kind: ApiKind, spec: Mapping[str, Any]) -> Raw:
     body = codec.encode({"apiVersion": kind.api_version, "kind": kind.kind, "spec": spec})
-    request = Request(operation, "POST", kind.collection_path(), body=body, content_type=codec.JSON)
+    request = Request(operation, "POST", kind.collection_path(), body=body, content_type=codec.JSON, stores=False)
     # Nothing is stored by a review, so asking twice does no harm.
     answer = codec.decode_any_object(operation, await line.transport.call(request, repeatable=True), "a review")
     status = answer.get("status")
