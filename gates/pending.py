@@ -10,7 +10,8 @@ from gates.ledger import known_openings, last_opening
 from gates.narrative import pending_message
 from gates.opening import Grace, Hold, NextGate, Open, Wait, next_gate, remaining_window
 from gates.settings import Settings, UngatedPolicy
-from gates.view import CheckState, Component, GateSupport, Group, Opening, Ownership, Reach, Worker
+from gates.texts import MESSAGE_LIMIT, cut
+from gates.view import CheckState, Component, GateSupport, Group, HubWorkload, Opening, Ownership, Reach, Worker
 
 Policies = Mapping[str, UngatedPolicy]
 Steps = tuple[Step, ...]
@@ -36,7 +37,7 @@ def pending(group: Group, now_ns: int, settings: Settings, policies: Policies, *
     if workload.cluster_name and not workload.elastic:
         return Decision("G8", requeue_ns=timer)
     if workload.ownership is Ownership.UNKNOWN:
-        return Decision("G9-owner", requeue_ns=timer, notes=("the job that owns the Workload cannot be read",))
+        return _unreadable_owner(workload, timer)
     if not workload.other_checks_ready:
         return Decision("G9-checks", requeue_ns=timer)
     if workload.component is not None and not _leads(workload.component):
@@ -88,6 +89,15 @@ def _timer(gate: NextGate, now_ns: int, settings: Settings) -> int | None:
             return settings.timeout_ns
         case _:
             return None
+
+
+def _unreadable_owner(workload: HubWorkload, timer: int | None) -> Decision:
+    """Dispatch nothing; if the job is there and makes no sense, say on the check what is wrong with it."""
+    check, problem = workload.check, workload.owner_text
+    text = cut(problem, MESSAGE_LIMIT)
+    changed = bool(text) and check is not None and check.message != text
+    steps = (Step((PatchHubStatus(check_message=text),)),) if changed else ()
+    return Decision("G9-owner", steps, timer, (problem or "the job that owns the Workload cannot be read",))
 
 
 def _leads(component: Component) -> bool:
