@@ -22,6 +22,7 @@ from manager.kinds import NAMESPACES, job_kinds
 from manager.lanes import Lanes
 from manager.leadership import Alone, Leadership
 from manager.logs import get_log
+from manager.metrics import Metrics, Role
 from manager.queue import KeyedQueue
 from manager.reconciler import Hands, Pulse, Reconciler, Rules
 from manager.remote import RemoteHand
@@ -48,6 +49,7 @@ def settings_of(configuration: Configuration) -> Settings:
     gates, dispatcher = configuration.gates, configuration.dispatcher
     return Settings(
         timeout_ns=_ns(gates.single_cluster_preemption_timeout.total_seconds()),
+        non_preempting_grace_ns=_ns(gates.non_preempting_grace.total_seconds()),
         hold_while_quota_reserved=gates.hold_while_quota_reserved,
         gate_single_target=gates.gate_single_target,
         dispatcher=Dispatcher(dispatcher.mode),
@@ -128,12 +130,13 @@ class Daemon:
             wakeups.worker,
         )
         self.lanes = Lanes(clock, jitter, self.workloads.add_after, self._note_failure)
-        remote = RemoteHand(self.hub, identity, clock, self._leadership.confirm)
+        self.metrics = Metrics(Role.STANDALONE if isinstance(self._leadership, Alone) else Role.LEADER)
+        remote = RemoteHand(self.hub, identity, clock, self._leadership.confirm, self.metrics)
         self._reconciler = Reconciler(
             self.hub,
             self.fleet.links,
             Snapshots(self.hub, self.fleet.links, self._absences.missing_since, self.lanes, clock),
-            Hands(HubHand(self.hub, clock), remote, self.lanes),
+            Hands(HubHand(self.hub, clock, self.metrics), remote, self.lanes),
             Rules(identity, settings, policies_of(configuration)),
             self.workloads,
             Pulse(clock, jitter),
@@ -146,11 +149,14 @@ class Daemon:
 
     async def run(self) -> None:
         """Work until cancelled; raises `LeadershipLostError` when another instance takes over."""
-        async with self.lanes, asyncio.TaskGroup() as group:
-            group.create_task(self.hub.client.run())
-            group.create_task(self._run_fleet())
-            group.create_task(self._work())
-            group.create_task(self._leadership.run(self.elected.set))
+        try:
+            async with self.lanes, asyncio.TaskGroup() as group:
+                group.create_task(self.hub.client.run())
+                group.create_task(self._run_fleet())
+                group.create_task(self._work())
+                group.create_task(self._leadership.run(self.elected.set))
+        finally:
+            await self.hub.client.close()  # a client that was never run closes nothing itself
 
     async def drain(self, seconds: float) -> None:
         """Take no new Workload up, and wait until what is on its way has ended, but not longer than that."""

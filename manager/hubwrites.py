@@ -10,11 +10,13 @@ from config.api.meta import format_time
 from config.names import CONTROLLER_NAME
 from gates.actions import EmitEvent, HubAction, PatchHubStatus
 from gates.patches import hub_annotation, hub_status_patch
-from gates.records import HubRecord, hub_record
+from gates.records import HubRecord
 from gates.texts import EVENT_LIMIT, cut
+from gates.view import CheckState
 from manager.hub import HubLink
 from manager.kinds import EVENTS, WORKLOADS
 from manager.logs import get_log
+from manager.metrics import Metrics
 from workerclient.budget import Lane
 from workerclient.clock import Clock
 from workerclient.codec import Identity
@@ -29,8 +31,9 @@ if TYPE_CHECKING:
 class HubHand:
     """Carries out actions on one hub Workload after another."""
 
-    def __init__(self, hub: HubLink, clock: Clock) -> None:
+    def __init__(self, hub: HubLink, clock: Clock, metrics: Metrics) -> None:
         self._hub = hub
+        self._metrics = metrics
         self._clock = clock
         self._events: Resource[Raw] = hub.client.resource(EVENTS)
         self._written = 0
@@ -53,13 +56,19 @@ class HubHand:
             return hub
         fence = Precondition(hub.uid, hub.resource_version)
         key = Key(hub.namespace, hub.name)
-        return hub_record(await self._hub.workloads.resource.json_patch(key, operations, fence, subresource="status"))
+        raw = await self._hub.workloads.resource.json_patch(key, operations, fence, subresource="status")
+        written = self._hub.read_workload(raw)
+        if action.check_state is CheckState.READY and _state(hub, check) is not CheckState.READY:
+            self._metrics.count_admitted(written.cluster_queue, written.cluster_name)
+        return written
 
     async def _annotate(self, hub: HubRecord, annotations: dict[str, str]) -> HubRecord:
         fence = Precondition(hub.uid, hub.resource_version)
         key = Key(hub.namespace, hub.name)
         patch = {"metadata": {"annotations": annotations}}
-        return hub_record(await self._hub.workloads.resource.merge_patch(key, patch, fence, lane=Lane.URGENT))
+        return self._hub.read_workload(
+            await self._hub.workloads.resource.merge_patch(key, patch, fence, lane=Lane.URGENT)
+        )
 
     async def warn(self, identity: Identity, message: str) -> None:
         """Write an Event about a Workload that cannot be read."""
@@ -99,3 +108,7 @@ class HubHand:
             await self._events.create(event)
         except ClusterError as error:
             get_log().warning("event.lost", workload=str(key), error=str(error))
+
+
+def _state(hub: HubRecord, check: str) -> CheckState | None:
+    return next((entry.state for entry in hub.checks if entry.name == check), None)

@@ -27,6 +27,7 @@ from gates.replicas import replica_of, spec_update
 from gates.view import JobSync
 from manager.hub import HubLink
 from manager.kinds import api_kind
+from manager.metrics import Metrics
 from manager.worker import WorkerLink
 from workerclient.budget import Lane
 from workerclient.cache import Unreadable
@@ -43,10 +44,16 @@ class RemoteHand:
     """Carries out actions on workers."""
 
     def __init__(
-        self, hub: HubLink, identity: HubIdentity, clock: Clock, confirm_leadership: Callable[[], Awaitable[None]]
+        self,
+        hub: HubLink,
+        identity: HubIdentity,
+        clock: Clock,
+        confirm_leadership: Callable[[], Awaitable[None]],
+        metrics: Metrics,
     ) -> None:
         self._confirm_leadership = confirm_leadership
         self._hub = hub
+        self._metrics = metrics
         self._identity = identity
         self._clock = clock
 
@@ -79,6 +86,7 @@ class RemoteHand:
                 link.remember(key).foreign_workload_until = self._clock.monotonic() + FOREIGN_SECONDS
                 return
             raise  # ours: the watch is about to say so
+        self._metrics.count_dispatched(hub.cluster_queue, link.name)
         link.remember(key).foreign_workload_until = 0.0
 
     async def _update(self, link: WorkerLink, hub: HubRecord, uid: str, version: str) -> None:
