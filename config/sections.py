@@ -184,6 +184,9 @@ class Gates(Section):
     grace period of a victim and the time to schedule after it."""
     policy: Annotated[GatePolicy, OneOf(GatePolicy)] = GatePolicy.FIRST_COME_FIRST_SERVED
     """Which gate opens next: that of the worker that asked first."""
+    non_preempting_grace: Annotated[timedelta, GoDuration(_SECOND, "10s", zero_means="none")] = timedelta(0)
+    """How long the first gate for a workload stays closed after the first worker asked, in case another worker has room
+    without preempting anybody."""
     hold_while_quota_reserved: Annotated[bool, _ON] = True
     """Open no further gate while a worker has reserved quota and waits for its own admission checks."""
     gate_single_target: Annotated[bool, _ON] = True

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 
-from gates.view import CheckState, Opening, OutOfSync
+from gates.view import CheckState, Opening, OutOfSync, Winner
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +85,13 @@ class StartRound:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordWinner:
+    """Write the chosen replica to the hub Workload's annotation, under its resourceVersion."""
+
+    winner: Winner
+
+
+@dataclass(frozen=True, slots=True)
 class RecordOutOfSync:
     """Remember on the hub Workload how often each worker found it out of sync with its job."""
 
@@ -110,11 +117,12 @@ Action = (
     | RecordOpenings
     | PatchHubStatus
     | StartRound
+    | RecordWinner
     | RecordOutOfSync
     | EmitEvent
 )
 WorkerAction = RemoveRemote | CreateReplica | UpdateReplicaSpec | OpenGate | DeactivateReplica | SyncJob
-HubAction = RecordOpenings | PatchHubStatus | StartRound | RecordOutOfSync | EmitEvent
+HubAction = RecordOpenings | PatchHubStatus | StartRound | RecordWinner | RecordOutOfSync | EmitEvent
 
 
 @dataclass(frozen=True, slots=True)

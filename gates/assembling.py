@@ -36,6 +36,8 @@ class HubJobs:
     known: bool = True
     """Whether an absent job is really absent."""
     members: tuple[JobRecord, ...] = ()
+    problem: str = ""
+    """Why a job that is there cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,7 @@ def assemble(snapshot: Snapshot, identity: HubIdentity, managed_by: str, now: st
         cluster_name=hub.cluster_name,
         nominated=hub.nominated,
         openings=hub.openings,
+        winner=hub.winner,
         round_started_ns=hub.round_started_ns,
         ownership=ownership,
         owner_text=owner_text,
@@ -116,7 +119,7 @@ def plan_jobs(jobs: HubJobs, remote: Sequence[JobRecord], context: JobContext) -
 
 def _worker(facts: WorkerFacts, snapshot: Snapshot, identity: HubIdentity, context: JobContext) -> Worker:
     hub, record = snapshot.hub, facts.replica
-    ours = record is not None and identity.owns(record.origin, record.hub)
+    ours = record is not None and not record.is_variant and identity.owns(record.origin, record.hub)
     mine = ours and record is not None and record.hub_uid == hub.uid
     replica = _replica(record, facts.dialect, hub) if mine and record is not None else None
     jobs = tuple(job for job in facts.jobs if identity.owns(job.origin, job.hub))
@@ -191,12 +194,16 @@ def _ownership(owner: Owner | None, jobs: HubJobs, managed_by: str) -> tuple[Own
         return Ownership.OWNERLESS, ""
     if jobs.kind is None:
         return Ownership.NO_ADAPTER, owner.gvk
+    if not jobs.known:
+        return Ownership.UNKNOWN, jobs.problem
     if jobs.kind.managed_by is None:
         return Ownership.MANAGED, ""
-    if not jobs.known or not jobs.members:
+    if not jobs.members:
         return Ownership.UNKNOWN, ""
-    manager = jobs.members[0].manager
-    return (Ownership.MANAGED, "") if manager == managed_by else (Ownership.NOT_MANAGED, manager)
+    job = jobs.members[0]
+    if job.manager != managed_by:
+        return Ownership.NOT_MANAGED, job.manager
+    return (Ownership.UNSUPPORTED, job.unsupported) if job.unsupported else (Ownership.MANAGED, "")
 
 
 def _managed_by_path(kind: JobKind | None) -> str:

@@ -38,11 +38,19 @@ class Hold:
 
 
 @dataclass(frozen=True, slots=True)
+class Grace:
+    """A candidate waits a moment, because another worker may have room without any preemption."""
+
+    worker: Worker
+    until_ns: int
+
+
+@dataclass(frozen=True, slots=True)
 class Idle:
     """Nobody asks for preemption."""
 
 
-NextGate = Open | Wait | Hold | Idle
+NextGate = Open | Wait | Hold | Grace | Idle
 
 
 def candidates(group: Group, now_ns: int) -> tuple[Worker, ...]:
@@ -59,6 +67,8 @@ def next_gate(group: Group, now_ns: int, settings: Settings) -> NextGate:
     if settings.hold_while_quota_reserved and (reserved := _quota_holder(group)) is not None:
         return Hold(queue[0], reserved.name)
     last = last_opening(group)
+    if last is None and (until := _grace_end(queue, now_ns, settings)) > now_ns:
+        return Grace(queue[0], until)
     if last is None or (remaining := remaining_window(last, now_ns, settings)) == 0:
         free = next((worker for worker in queue if not worker.busy), None)
         return _open(free, now_ns) if free is not None else Idle()
@@ -92,7 +102,17 @@ def _arrival(worker: Worker, now_ns: int) -> tuple[bool, bool, int, tuple[int, s
         message = f"worker {worker.name} does not ask for its gate"
         raise ValueError(message)
     failing = bool(worker.problem)
-    return (failing, replica.other_gate_closed, min(replica.signal_ns - worker.clock_skew_ns, now_ns), worker.order)
+    return (failing, replica.other_gate_closed, _asked_ns(worker, replica.signal_ns, now_ns), worker.order)
+
+
+def _asked_ns(worker: Worker, signal_ns: int, now_ns: int) -> int:
+    return min(signal_ns - worker.clock_skew_ns, now_ns)
+
+
+def _grace_end(queue: tuple[Worker, ...], now_ns: int, settings: Settings) -> int:
+    """Return until when the first gate waits: counted from the first request, so that later ones do not add to it."""
+    asked = (_asked_ns(w, w.replica.signal_ns, now_ns) for w in queue if w.replica and w.replica.signal_ns is not None)
+    return min(asked, default=now_ns) + settings.non_preempting_grace_ns
 
 
 def remaining_window(last: Opening, now_ns: int, settings: Settings) -> int:

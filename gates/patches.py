@@ -9,11 +9,12 @@ from typing import Any
 
 from config.api.meta import Condition, format_time
 from gates import marks
-from gates.actions import PatchHubStatus, RecordOpenings, RecordOutOfSync, StartRound
+from gates.actions import PatchHubStatus, RecordOpenings, RecordOutOfSync, RecordWinner, StartRound
 from gates.dialect import Dialect
 from gates.ledger import format_openings
 from gates.records import HubRecord, ReplicaRecord
 from gates.texts import MESSAGE_LIMIT, cut
+from gates.winner import format_winner
 
 Obj = dict[str, Any]
 Operations = list[Obj]
@@ -59,13 +60,15 @@ def _check_patch(hub: HubRecord, check: str, action: PatchHubStatus, now_ns: int
     return operations
 
 
-def hub_annotation(action: RecordOpenings | StartRound | RecordOutOfSync) -> dict[str, str]:
+def hub_annotation(action: RecordOpenings | StartRound | RecordWinner | RecordOutOfSync) -> dict[str, str]:
     """Return the annotation that a record of ours is kept in."""
     match action:
         case RecordOpenings(openings=openings):
             return {marks.GATE_OPENINGS: format_openings(openings)}
         case StartRound(started_ns=started):
             return {marks.ROUND_STARTED: str(started)}
+        case RecordWinner(winner=winner):
+            return {marks.WINNER: format_winner(winner)}
         case RecordOutOfSync(clusters=clusters):
             entries = {name: {"count": found.count, "replicaUID": found.replica_uid} for name, found in clusters}
             return {marks.OUT_OF_SYNC: json.dumps(entries, separators=(",", ":"), sort_keys=True)}

@@ -5,17 +5,19 @@ many times the memory and reading it again for each worker would cost a request.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
 
 from config.api.meta import Condition, conditions, parse_time
+from config.names import KUEUE_GROUP, MULTIKUEUE_NAME
 from gates import marks
 from gates.ledger import parse_openings
 from gates.shape import SpecShape, spec_shape
-from gates.view import CheckState, Opening, OutOfSync
+from gates.view import CheckState, Opening, OutOfSync, Winner
+from gates.winner import parse_winner
 
 Obj = dict[str, Any]
 
@@ -67,9 +69,12 @@ class HubRecord:
     condition_order: tuple[str, ...]
     checks: tuple[CheckEntry, ...]
     deleted: bool = False
+    cluster_queue: str = ""
+    """Where the hub reserved quota."""
     cluster_name: str = ""
     nominated: tuple[str, ...] = ()
     openings: tuple[Opening, ...] = ()
+    winner: Winner | None = None
     round_started_ns: int | None = None
     out_of_sync: Mapping[str, OutOfSync] = field(default_factory=dict)
     owner: Owner | None = None
@@ -78,6 +83,8 @@ class HubRecord:
     replaces_slice: bool = False
     assignments: tuple[PodSetAssignment, ...] = ()
     shape: SpecShape | None = None
+    kueue_wrote: str = ""
+    """When Kueue's own MultiKueue controller last wrote the status, as the hub's API server noted it."""
     document: bytes = b""
     """Labels, annotations and spec as JSON while a replica may still have to be made; empty afterwards."""
 
@@ -116,6 +123,9 @@ class ReplicaRecord:
     """Pod sets that have a topology assignment."""
     deleted: bool = False
     born_gated: bool = False
+    is_variant: bool = False
+    """One of the variants that the worker's Kueue made of a replica of ours: it bears our marks and is not ours."""
+    has_variants: bool = False
 
     @property
     def is_finished(self) -> bool:
@@ -124,8 +134,8 @@ class ReplicaRecord:
         return finished is not None and finished.status == "True"
 
 
-def hub_record(raw: Obj) -> HubRecord:
-    """Read a hub Workload; raises ValueError for what makes no sense."""
+def hub_record(raw: Obj, kinds: Container[str] = ()) -> HubRecord:
+    """Read a hub Workload; `kinds` are the kinds of jobs that are taken. Raises ValueError for what makes no sense."""
     metadata, spec, status = raw["metadata"], raw.get("spec") or {}, raw.get("status") or {}
     annotations = metadata.get("annotations") or {}
     conds = conditions(status)
@@ -142,19 +152,28 @@ def hub_record(raw: Obj) -> HubRecord:
         condition_order=_order(status),
         checks=checks,
         deleted=bool(metadata.get("deletionTimestamp")),
+        cluster_queue=str((status.get("admission") or {}).get("clusterQueue") or ""),
         cluster_name=status.get("clusterName") or "",
         nominated=tuple(status.get("nominatedClusterNames") or ()),
         openings=parse_openings(annotations.get(marks.GATE_OPENINGS)),
+        winner=parse_winner(annotations.get(marks.WINNER)),
         round_started_ns=_whole(annotations, marks.ROUND_STARTED),
         out_of_sync=_out_of_sync(annotations),
-        owner=_owner(metadata, annotations),
+        owner=_owner(metadata, annotations, kinds),
         component_index=_whole(annotations, marks.COMPONENT_INDEX),
         elastic=annotations.get(marks.ELASTIC) == "true",
         replaces_slice=marks.REPLACED_SLICE in annotations,
         assignments=_assignments(status),
         shape=spec_shape(spec) if may_be_copied else None,
+        kueue_wrote=_last_write(metadata, MULTIKUEUE_NAME),
         document=_document(metadata, spec) if may_be_copied else b"",
     )
+
+
+def _last_write(metadata: Obj, manager: str) -> str:
+    """Return the time of a field manager's last write; the API server writes all times in one form, so they compare."""
+    entries = metadata.get("managedFields") or ()
+    return max((str(entry.get("time") or "") for entry in entries if entry.get("manager") == manager), default="")
 
 
 def replica_record(raw: Obj) -> ReplicaRecord:
@@ -183,7 +202,19 @@ def replica_record(raw: Obj) -> ReplicaRecord:
         shape=spec_shape(spec),
         topology=frozenset(entry.name for entry in _assignments(status) if entry.has_topology),
         deleted=bool(metadata.get("deletionTimestamp")),
+        is_variant=_is_variant(metadata),
+        has_variants=(metadata.get("labels") or {}).get(marks.CONCURRENT_PARENT) == "true",
     )
+
+
+def _is_variant(metadata: Obj) -> bool:
+    """Concurrent admission copies labels and annotations of a Workload to its variants, which it owns."""
+    owners = metadata.get("ownerReferences") or ()
+    return any(owner.get("kind") == "Workload" and _group(owner) == KUEUE_GROUP for owner in owners)
+
+
+def _group(owner: Obj) -> str:
+    return str(owner.get("apiVersion") or "").partition("/")[0]
 
 
 def _order(status: Obj) -> tuple[str, ...]:
@@ -195,13 +226,12 @@ def _check_entry(entry: Obj) -> CheckEntry:
     return CheckEntry(str(entry["name"]), state, str(entry.get("message") or ""), int(entry.get("retryCount") or 0))
 
 
-def _owner(metadata: Obj, annotations: Mapping[str, str]) -> Owner | None:
-    """Choose the owner that says how to run the Workload; Kueue's annotations take precedence."""
+def _owner(metadata: Obj, annotations: Mapping[str, str], kinds: Container[str]) -> Owner | None:
+    """Choose the owner that says how to run the Workload; annotations come first if they name a kind that is taken."""
     gvk, name = annotations.get(marks.JOB_OWNER_GVK) or "", annotations.get(marks.JOB_OWNER_NAME) or ""
-    if gvk and name:
-        api_version, separator, kind = gvk.partition(", Kind=")
-        if separator:
-            return Owner(api_version, kind, name)
+    if name and gvk in kinds:
+        api_version, _, kind = gvk.partition(", Kind=")
+        return Owner(api_version, kind, name)
     references = metadata.get("ownerReferences") or []
     chosen = next((each for each in references if each.get("controller")), references[0] if references else None)
     if chosen is None:

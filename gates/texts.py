@@ -27,9 +27,19 @@ def not_managed(path: str, expected: str, found: str) -> str:
     return f'The owner is not managed by Kueue: Expecting {path} to be "{expected}" not "{found}"'
 
 
+def unsupported(what: str) -> str:
+    """Say that the job asks for what cannot be had across clusters."""
+    return f"Not supported with MultiKueue: {what}"
+
+
 def admitted(cluster: str) -> str:
     """Say who won."""
     return f'The workload was admitted on "{cluster}"'
+
+
+def chosen_out_of_sight(cluster: str, until: str) -> str:
+    """Say why nobody else may run the Workload for now; the time is exact, so that the sentence stays as it is."""
+    return f'Admitted on "{cluster}", which cannot be reached: as its job may be running, others wait until {until}'
 
 
 def evicted_on_worker(cluster: str, state: str) -> str:

@@ -27,6 +27,8 @@ class Ownership(StrEnum):
     MANAGED = "managed"
     NOT_MANAGED = "not-managed"
     NO_ADAPTER = "no-adapter"
+    UNSUPPORTED = "unsupported"
+    """The job asks for something that cannot be had across clusters."""
     OWNERLESS = "ownerless"
     UNKNOWN = "unknown"
     """The job cannot be read, or is not there: nobody is rejected for that, and nothing is dispatched."""
@@ -172,6 +174,16 @@ class Opening:
 
 
 @dataclass(frozen=True, slots=True)
+class Winner:
+    """The replica that was chosen to run: on the hub object before its job is created."""
+
+    cluster: str
+    replica_uid: str
+    attempt_ns: int
+    """Since when the hub's quota is reserved, which tells one attempt from the next."""
+
+
+@dataclass(frozen=True, slots=True)
 class Component:
     """Place of a Workload among the component Workloads of one job (LeaderWorkerSet)."""
 
@@ -195,6 +207,7 @@ class HubWorkload:
     cluster_name: str = ""
     nominated: tuple[str, ...] = ()
     openings: tuple[Opening, ...] = ()
+    winner: Winner | None = None
     round_started_ns: int | None = None
     ownership: Ownership = Ownership.MANAGED
     owner_text: str = ""
@@ -204,6 +217,12 @@ class HubWorkload:
     component: Component | None = None
     topology_due: bool = False
     """The winner has a topology assignment that the hub's pod sets still wait for."""
+
+    @property
+    def attempt_ns(self) -> int:
+        """Return since when the hub's quota is reserved."""
+        reserved = self.conditions.get("QuotaReserved")
+        return reserved.last_transition_ns if reserved is not None else 0
 
     def is_true(self, condition: str) -> bool:
         """Tell whether a condition stands at True."""

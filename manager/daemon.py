@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from config.kubeconfig.access import ClusterAccess
@@ -13,29 +13,28 @@ from gates.settings import Dispatcher, Settings, UngatedPolicy
 from gates.view import Group
 from manager.absences import Absences
 from manager.access import AccessLoader, sources
+from manager.errors import StartupError
 from manager.fleet import Fleet
 from manager.garbage import GarbageCollector
 from manager.hub import HubLink, HubNotices
 from manager.hubwrites import HubHand
 from manager.kinds import NAMESPACES, job_kinds
 from manager.lanes import Lanes
+from manager.leadership import Alone, Leadership
 from manager.logs import get_log
+from manager.metrics import Metrics, Role
 from manager.queue import KeyedQueue
 from manager.reconciler import Hands, Pulse, Reconciler, Rules
 from manager.remote import RemoteHand
-from manager.rivals import RivalError, refuse_rivals
+from manager.rivals import Rivals
 from manager.snapshots import Snapshots
 from manager.statuses import Place, Statuses
 from manager.wakeups import Wakeups
 from manager.worker import Notices, WorkerLink
 from workerclient.budget import BudgetLimits
 from workerclient.cluster import ClientLimits, ClusterClient, Surroundings
-from workerclient.errors import ClusterError
+from workerclient.errors import ClusterError, Forbidden
 from workerclient.kind import Key
-
-
-class StartupError(Exception):
-    """The daemon cannot do its work here; the message is for the one who started it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +49,7 @@ def settings_of(configuration: Configuration) -> Settings:
     gates, dispatcher = configuration.gates, configuration.dispatcher
     return Settings(
         timeout_ns=_ns(gates.single_cluster_preemption_timeout.total_seconds()),
+        non_preempting_grace_ns=_ns(gates.non_preempting_grace.total_seconds()),
         hold_while_quota_reserved=gates.hold_while_quota_reserved,
         gate_single_target=gates.gate_single_target,
         dispatcher=Dispatcher(dispatcher.mode),
@@ -88,15 +88,20 @@ class Daemon:
         identity: HubIdentity,
         surroundings: Surroundings,
         observers: Observers | None = None,
+        leadership: Leadership | None = None,
     ) -> None:
         self._configuration = configuration
-        self._surroundings = surroundings
+        self._leadership: Leadership = leadership or Alone()
+        self._surroundings = surroundings = replace(surroundings, may_write=self._leadership.may_write)
+        self.elected = asyncio.Event()
+        """Set once this instance may act."""
         self._kinds = job_kinds(configuration.jobs)
         self.identity = identity
         clock, jitter = surroundings.clock, surroundings.jitter
         self.workloads: KeyedQueue[Key] = KeyedQueue(clock)
         self.conditions: KeyedQueue[Place] = KeyedQueue(clock)
         self._wakeups = wakeups = Wakeups(self.workloads, self.conditions)
+        self.connected = wakeups.hub_is_there
         self.hub = wakeups.hub = HubLink(
             access,
             surroundings,
@@ -109,44 +114,49 @@ class Daemon:
                 on_check=wakeups.check,
                 on_config=wakeups.config,
                 on_cluster=wakeups.cluster,
-                on_secret=wakeups.secret,
+                on_source=wakeups.source,
                 on_connection=wakeups.hub_connection,
             ),
+            follow_profiles=configuration.cluster_profiles.enabled,
         )
         settings = settings_of(configuration)
         self._absences = Absences(self.hub, clock, settings.worker_lost_ns)
         self.fleet = wakeups.fleet = Fleet(
             partial(sources, configuration, self.hub),
-            AccessLoader(self.hub, configuration.kubeconfig_policy),
+            AccessLoader(self.hub, configuration),
             self._make_link,
             self._absences,
             clock,
             wakeups.worker,
         )
-        self.lanes = Lanes(clock, jitter, self.workloads.add_after, _log_failure)
-        remote = RemoteHand(self.hub, identity, clock)
+        self.lanes = Lanes(clock, jitter, self.workloads.add_after, self._note_failure)
+        self.metrics = Metrics(Role.STANDALONE if isinstance(self._leadership, Alone) else Role.LEADER)
+        remote = RemoteHand(self.hub, identity, clock, self._leadership.confirm, self.metrics)
         self._reconciler = Reconciler(
             self.hub,
             self.fleet.links,
             Snapshots(self.hub, self.fleet.links, self._absences.missing_since, self.lanes, clock),
-            Hands(HubHand(self.hub, clock), remote, self.lanes),
+            Hands(HubHand(self.hub, clock, self.metrics), remote, self.lanes),
             Rules(identity, settings, policies_of(configuration)),
             self.workloads,
             Pulse(clock, jitter),
             on_decision=(observers or Observers()).on_decision,
         )
-        self._statuses = Statuses(self.hub, self.fleet, self.conditions, clock, jitter)
+        self._rivals = wakeups.rivals = Rivals(self.hub, configuration.hub.controller_name, clock)
+        self._statuses = Statuses(self.hub, self.fleet, self.conditions, self._rivals, clock, jitter)
         interval = configuration.gc_interval.total_seconds()
         self.garbage = GarbageCollector(self.hub, self.fleet, remote, self.lanes, identity, interval, clock)
 
     async def run(self) -> None:
-        """Work until cancelled."""
-        await self._absences.load()
-        async with self.lanes, asyncio.TaskGroup() as group:
-            group.create_task(self.hub.client.run())
-            group.create_task(self._run_fleet())
-            group.create_task(self._absences.run())
-            group.create_task(self._work())
+        """Work until cancelled; raises `LeadershipLostError` when another instance takes over."""
+        try:
+            async with self.lanes, asyncio.TaskGroup() as group:
+                group.create_task(self.hub.client.run())
+                group.create_task(self._run_fleet())
+                group.create_task(self._work())
+                group.create_task(self._leadership.run(self.elected.set))
+        finally:
+            await self.hub.client.close()  # a client that was never run closes nothing itself
 
     async def drain(self, seconds: float) -> None:
         """Take no new Workload up, and wait until what is on its way has ended, but not longer than that."""
@@ -157,6 +167,7 @@ class Daemon:
                 await self.lanes.emptied.wait()
         except TimeoutError:
             get_log().warning("daemon.undrained", actions=self.lanes.in_flight)
+        await self._leadership.release()
 
     async def _run_fleet(self) -> None:
         """Wait for the hub's lists before the first look at the workers, so that none is missed."""
@@ -164,17 +175,25 @@ class Daemon:
         await self.fleet.run()
 
     async def _work(self) -> None:
-        """Act, once it is certain that nobody else does."""
+        """Act, once it is certain that nobody else does; until then only the caches are kept warm."""
         await self._wakeups.hub_is_there.wait()
-        try:
-            await refuse_rivals(self.hub, self._configuration.hub.controller_name, self._surroundings.clock)
-        except RivalError as error:
-            raise StartupError(str(error)) from error
+        await self.elected.wait()
+        await self._absences.load()
+        await self._rivals.refuse_present()
         await self.fleet.settled.wait()
         async with asyncio.TaskGroup() as group:
             group.create_task(self.workloads.serve(self._reconciler.look))
             group.create_task(self.conditions.serve(self._statuses.look))
             group.create_task(self.garbage.run())
+            group.create_task(self._absences.run())
+            group.create_task(self._rivals.run())
+
+    def _note_failure(self, key: Key, cluster: str, error: Exception) -> None:
+        unforeseen = None if isinstance(error, ClusterError) else error
+        get_log().warning("action.failed", workload=str(key), worker=cluster, error=str(error), exc_info=unforeseen)
+        link = self.fleet.links.get(cluster)
+        if isinstance(error, Forbidden) and link is not None:
+            link.doubt_permissions()
 
     def _make_link(self, name: str, access: ClusterAccess) -> WorkerLink:
         options = next((worker for worker in self._configuration.workers if worker.name == name), None)
@@ -189,11 +208,6 @@ class Daemon:
             self._kinds,
             notices,
         )
-
-
-def _log_failure(key: Key, cluster: str, error: Exception) -> None:
-    unforeseen = None if isinstance(error, ClusterError) else error
-    get_log().warning("action.failed", workload=str(key), worker=cluster, error=str(error), exc_info=unforeseen)
 
 
 def _ns(seconds: float) -> int:

@@ -8,14 +8,16 @@ from config.api.meta import format_time
 from config.names import CONTROLLER_NAME
 from gates.actions import EmitEvent, HubAction, PatchHubStatus
 from gates.patches import hub_annotation, hub_status_patch
-from gates.records import HubRecord, hub_record
+from gates.records import HubRecord
 from gates.texts import EVENT_LIMIT, cut
+from gates.view import CheckState
 from manager.hub import HubLink
 from manager.kinds import EVENTS, WORKLOADS
 from manager.logs import get_log
+from manager.metrics import Metrics
 from workerclient.budget import Lane
 from workerclient.clock import Clock
-from workerclient.codec import Raw
+from workerclient.codec import Identity, Raw
 from workerclient.errors import ClusterError
 from workerclient.kind import Key
 from workerclient.resource import Precondition, Resource
@@ -24,8 +26,9 @@ from workerclient.resource import Precondition, Resource
 class HubHand:
     """Carries out actions on one hub Workload after another."""
 
-    def __init__(self, hub: HubLink, clock: Clock) -> None:
+    def __init__(self, hub: HubLink, clock: Clock, metrics: Metrics) -> None:
         self._hub = hub
+        self._metrics = metrics
         self._clock = clock
         self._events: Resource[Raw] = hub.client.resource(EVENTS)
         self._written = 0
@@ -49,7 +52,10 @@ class HubHand:
         fence = Precondition(hub.uid, hub.resource_version)
         key = Key(hub.namespace, hub.name)
         resource = self._hub.workloads.resource
-        return self._stored(key, await resource.json_patch(key, operations, fence, subresource="status"))
+        written = self._stored(key, await resource.json_patch(key, operations, fence, subresource="status"))
+        if action.check_state is CheckState.READY and _state(hub, check) is not CheckState.READY:
+            self._metrics.count_admitted(written.cluster_queue, written.cluster_name)
+        return written
 
     async def _annotate(self, hub: HubRecord, annotations: dict[str, str]) -> HubRecord:
         fence = Precondition(hub.uid, hub.resource_version)
@@ -63,24 +69,32 @@ class HubHand:
         known = self._hub.workload(key)
         if isinstance(known, HubRecord) and known.resource_version == raw["metadata"]["resourceVersion"]:
             return known
-        return hub_record(raw)
+        return self._hub.read_workload(raw)
+
+    async def warn(self, identity: Identity, message: str) -> None:
+        """Write an Event about a Workload that cannot be read."""
+        await self._write_event(identity, EmitEvent("Unreadable", message, warning=True))
 
     async def _emit(self, hub: HubRecord, action: EmitEvent) -> None:
+        await self._write_event(Identity(Key(hub.namespace, hub.name), hub.uid, hub.resource_version), action)
+
+    async def _write_event(self, about: Identity, action: EmitEvent) -> None:
         """Write an Event; one that is lost is not missed."""
+        key = about.key
         self._written += 1
         now_ns = self._clock.now_ns()
         now = format_time(now_ns)
         event = {
             "apiVersion": "v1",
             "kind": "Event",
-            "metadata": {"name": f"{hub.name[:200]}.{now_ns:x}.{self._written:x}", "namespace": hub.namespace},
+            "metadata": {"name": f"{key.name[:200]}.{now_ns:x}.{self._written:x}", "namespace": key.namespace},
             "involvedObject": {
                 "apiVersion": WORKLOADS.api_version,
                 "kind": WORKLOADS.kind,
-                "namespace": hub.namespace,
-                "name": hub.name,
-                "uid": hub.uid,
-                "resourceVersion": hub.resource_version,
+                "namespace": key.namespace,
+                "name": key.name,
+                "uid": about.uid,
+                "resourceVersion": about.resource_version,
             },
             "type": "Warning" if action.warning else "Normal",
             "reason": action.reason,
@@ -94,4 +108,8 @@ class HubHand:
         try:
             await self._events.create(event)
         except ClusterError as error:
-            get_log().warning("event.lost", workload=str(Key(hub.namespace, hub.name)), error=str(error))
+            get_log().warning("event.lost", workload=str(key), error=str(error))
+
+
+def _state(hub: HubRecord, check: str) -> CheckState | None:
+    return next((entry.state for entry in hub.checks if entry.name == check), None)

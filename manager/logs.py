@@ -7,7 +7,7 @@ import logging
 import sys
 from contextvars import ContextVar
 from itertools import count
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 import orjson
 import structlog
@@ -22,12 +22,13 @@ Log = structlog.typing.FilteringBoundLogger
 _log: Log | None = None
 
 
-def configure_logging(settings: Logging) -> None:
-    """Write log lines to standard error in the form that the configuration asks for."""
+def configure_logging(settings: Logging, file: TextIO | None = None) -> None:
+    """Write log lines, to standard error if nothing else is given, in the form that the configuration asks for."""
+    stream = sys.stderr if file is None else file
     renderer: Any = (
         structlog.processors.JSONRenderer(serializer=_dumps)
         if settings.format is LogFormat.JSON
-        else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+        else structlog.dev.ConsoleRenderer(colors=stream.isatty())
     )
     structlog.configure(
         processors=[
@@ -38,7 +39,7 @@ def configure_logging(settings: Logging) -> None:
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[settings.level.upper()]),
-        logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
+        logger_factory=structlog.WriteLoggerFactory(file=stream),
         cache_logger_on_first_use=False,
     )
     global _log  # noqa: PLW0603 - one process, one log; binding a logger for every line costs as much as the line

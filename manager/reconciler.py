@@ -26,6 +26,7 @@ from gates.marks import HubIdentity
 from gates.records import HubRecord
 from gates.settings import SECOND, Settings, UngatedPolicy
 from gates.support import GRACE_NS
+from gates.timeouts import with_timeout
 from gates.view import GateSupport, Group
 from manager.hub import HubLink
 from manager.hubwrites import HubHand
@@ -123,7 +124,7 @@ class Reconciler:
     async def _reconcile(self, key: Key) -> None:
         found = self._hub.workload(key)
         if isinstance(found, Unreadable):
-            get_log().error("workload.unreadable", workload=str(key), problem=found.problem)
+            await self._complain(key, found)
             return
         record = found or self._known.get(key)
         if record is None:
@@ -137,7 +138,8 @@ class Reconciler:
             return
         self._known[key] = record
         self._confirm(key, group)
-        decision = decide(group, self._clock.now_ns(), self._rules.settings, self._rules.policies)
+        settings = self._settings(group)
+        decision = decide(group, self._clock.now_ns(), settings, self._rules.policies)
         if self._on_decision is not None:
             self._on_decision(group, decision)
         self._report(key, decision)
@@ -149,6 +151,18 @@ class Reconciler:
             for sibling in snapshot.siblings:
                 self._queue.add(Key(sibling.namespace, sibling.name))
         self._requeue(key, snapshot, decision)
+
+    def _settings(self, group: Group) -> Settings:
+        check = group.workload.check
+        return with_timeout(self._rules.settings, self._hub.timeout_of(check.name if check is not None else ""))
+
+    async def _complain(self, key: Key, found: Unreadable) -> None:
+        """Say once what is wrong with a Workload that makes no sense."""
+        if self._notes.get(key) == (found.problem,):
+            return
+        self._notes[key] = (found.problem,)
+        get_log().error("workload.unreadable", workload=str(key), problem=found.problem)
+        await self._hands.hub.warn(found.identity, f"Turnstile leaves this Workload alone: {found.problem}")
 
     def _confirm(self, key: Key, group: Group) -> None:
         """Remember which recorded openings were seen to take effect."""

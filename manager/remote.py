@@ -3,6 +3,8 @@
 What an action is about is read from the caches again when it runs; if that is no longer there, the action is over.
 """
 
+from collections.abc import Awaitable, Callable
+
 import orjson
 
 from config.api.meta import format_time
@@ -27,8 +29,10 @@ from gates.replicas import replica_of, spec_update
 from gates.view import JobSync
 from manager.hub import HubLink
 from manager.kinds import api_kind
+from manager.metrics import Metrics
 from manager.worker import WorkerLink
 from workerclient.budget import Lane
+from workerclient.cache import Unreadable
 from workerclient.clock import Clock
 from workerclient.codec import Raw
 from workerclient.errors import AlreadyExists, NotFound, Operation
@@ -42,8 +46,17 @@ FOREIGN_SECONDS = 60.0
 class RemoteHand:
     """Carries out actions on workers."""
 
-    def __init__(self, hub: HubLink, identity: HubIdentity, clock: Clock) -> None:
+    def __init__(
+        self,
+        hub: HubLink,
+        identity: HubIdentity,
+        clock: Clock,
+        confirm_leadership: Callable[[], Awaitable[None]],
+        metrics: Metrics,
+    ) -> None:
+        self._confirm_leadership = confirm_leadership
         self._hub = hub
+        self._metrics = metrics
         self._identity = identity
         self._clock = clock
 
@@ -76,6 +89,7 @@ class RemoteHand:
                 link.remember(key).foreign_workload_until = self._clock.monotonic() + FOREIGN_SECONDS
                 return
             raise  # ours: the watch is about to say so
+        self._metrics.count_dispatched(hub.cluster_queue, link.name)
         link.remember(key).foreign_workload_until = 0.0
 
     async def _update(self, link: WorkerLink, hub: HubRecord, uid: str, version: str) -> None:
@@ -91,6 +105,8 @@ class RemoteHand:
         replica = self._present(link, hub, action.replica_uid)
         if replica is None:
             return
+        # What an opening lets happen cannot be undone, so it is worth a request to be sure that nobody else acts.
+        await self._confirm_leadership()
         key = Key(hub.namespace, hub.name)
         operations = gate_opening_patch(replica, link.dialect, action.opened_ns)
         fence = Precondition(action.replica_uid, action.resource_version)
@@ -186,10 +202,9 @@ class RemoteHand:
             await link.jobs[kind.gvk].resource.create(remote_job(kind, original, hub.name, self._identity))
         except AlreadyExists:
             metadata = (await link.jobs[kind.gvk].resource.get(key))["metadata"]
-            if self._identity.owns(origin_of(metadata), hub_of(metadata)) and hub_uid_of(metadata):
-                raise
-            memory.foreign_job_until = self._clock.monotonic() + FOREIGN_SECONDS
-            return
+            if not (self._identity.owns(origin_of(metadata), hub_of(metadata)) and hub_uid_of(metadata)):
+                memory.foreign_job_until = self._clock.monotonic() + FOREIGN_SECONDS
+            raise  # whatever was to follow must not: the job does not run there
         memory.foreign_job_until = 0.0
 
     async def _original(self, kind: JobKind, job: JobRecord) -> Raw:
@@ -215,7 +230,7 @@ class RemoteHand:
     async def _forward(self, link: WorkerLink, kind: JobKind, remote: JobRecord, member: MemberSync) -> None:
         fence = Precondition(remote.uid, remote.resource_version)
         key = Key(remote.namespace, remote.name)
-        await link.jobs[kind.gvk].resource.merge_patch(key, member.forward or {}, fence)
+        await link.jobs[kind.gvk].resource.json_patch(key, member.forward or [], fence)
 
     async def _copy_status(self, kind: JobKind, member: MemberSync) -> None:
         job = member.hub
@@ -235,3 +250,12 @@ def remote_members(link: WorkerLink, jobs: HubJobs) -> tuple[JobRecord, ...]:
     cache = link.jobs[jobs.kind.gvk].cache
     found = (cache.get(Key(member.namespace, member.name)) for member in jobs.members)
     return tuple(job for job in found if isinstance(job, JobRecord))
+
+
+def odd_members(link: WorkerLink, jobs: HubJobs) -> tuple[Unreadable, ...]:
+    """Return the worker's objects that are called like the hub's jobs and make no sense."""
+    if jobs.kind is None:
+        return ()
+    cache = link.jobs[jobs.kind.gvk].cache
+    found = (cache.get(Key(member.namespace, member.name)) for member in jobs.members)
+    return tuple(job for job in found if isinstance(job, Unreadable))

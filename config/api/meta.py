@@ -92,6 +92,11 @@ def _format_second(second: int) -> str:
     return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0")
 
 
+def format_microtime(ns: int) -> str:
+    """Write a time with microseconds, as Leases hold it."""
+    return f"{format_time(ns)[:-1]}.{ns % NANOSECONDS // 1000:06d}Z"
+
+
 @dataclass(frozen=True, slots=True)
 class Condition:
     """One entry of `status.conditions`."""

@@ -5,6 +5,7 @@ A hub job that may still be copied keeps what a copy needs as compact JSON, whic
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import prod
 from typing import Any, Final
 
 import orjson
@@ -19,6 +20,19 @@ Obj = dict[str, Any]
 _LARGEST_SIZE: Final = 1_000_000
 _COPIED_METADATA: Final = ("name", "namespace", "uid", "labels", "annotations")
 _ENDED: Final = frozenset({"Complete", "Failed"})
+
+
+@dataclass(frozen=True, slots=True)
+class PodGroup:
+    """One group of pods: its name, and the numbers that make its size, None where the job leaves one out."""
+
+    name: str
+    numbers: tuple[int | None, ...]
+
+    @property
+    def pods(self) -> int:
+        """Return how many pods the group has."""
+        return prod(1 if number is None else number for number in self.numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +58,10 @@ class JobRecord:
     deleted: bool = False
     document: bytes = b""
     """On the hub, while a copy may still have to be made of it: metadata and spec as JSON."""
+    groups: tuple[PodGroup, ...] = ()
+    """The groups of an elastic job that has several, in the order of its list."""
+    unsupported: str = ""
+    """What the job asks for that cannot be had across clusters."""
 
 
 def job_reader(kind: JobKind, *, on_hub: bool = False) -> Callable[[Obj], JobRecord]:
@@ -70,6 +88,8 @@ def job_reader(kind: JobKind, *, on_hub: bool = False) -> Callable[[Obj], JobRec
             body=_body(kind, raw, elastic=elastic),
             deleted=bool(metadata.get("deletionTimestamp")),
             document=_document(raw) if on_hub and manager == MULTIKUEUE_NAME else b"",
+            groups=_groups(kind, raw) if elastic else (),
+            unsupported=_unsupported(kind, raw) if elastic else "",
         )
 
     return read
@@ -103,11 +123,36 @@ def _put(obj: Obj, path: Path, value: Any) -> None:
 
 
 def _size(kind: JobKind, raw: Obj) -> int | None:
-    """Read a count that a user controls; what is no sensible count is refused."""
     if kind.size is None:
         return None
-    value = field_at(raw, kind.size)
-    size = 1 if value is None else value
-    if not isinstance(size, int) or not 0 <= size <= _LARGEST_SIZE:
-        raise ValueError(f"{'.'.join(kind.size)} is {size!r}: expected a number from 0 to {_LARGEST_SIZE}")
-    return size
+    size = _count(field_at(raw, kind.size), ".".join(kind.size))
+    return 1 if size is None else size
+
+
+def _groups(kind: JobKind, raw: Obj) -> tuple[PodGroup, ...]:
+    if kind.groups is None:
+        return ()
+    sizes, place = kind.groups, ".".join(kind.groups.path)
+    items = field_at(raw, sizes.path) or ()
+    return tuple(
+        PodGroup(
+            str(item.get(sizes.name) or ""),
+            tuple(_count(item.get(each), f"{place}[{index}].{each}") for each in sizes.factors),
+        )
+        for index, item in enumerate(items)
+    )
+
+
+def _unsupported(kind: JobKind, raw: Obj) -> str:
+    if kind.groups is None or not field_at(raw, kind.groups.autoscaling):
+        return ""
+    return f"an elastic {kind.kind} with {'.'.join(kind.groups.autoscaling)}, which would be sized from two sides"
+
+
+def _count(value: Any, place: str) -> int | None:
+    """Read a count that a user controls; what is no sensible count is refused."""
+    if value is None:
+        return None
+    if not isinstance(value, int) or not 0 <= value <= _LARGEST_SIZE:
+        raise ValueError(f"{place} is {value!r}: expected a number from 0 to {_LARGEST_SIZE}")
+    return value

@@ -3,6 +3,7 @@
 import typer
 
 from manager.cli import config, predict, predict_pods, simulate
+from manager.cli.demo import demo
 from manager.cli.local import local
 from manager.cli.run import run
 
@@ -18,6 +19,7 @@ app.command()(run)
 app.command()(predict.predict)
 app.command()(simulate.simulate)
 app.command()(predict_pods.predict_pods)
+app.command()(demo)
 app.command()(local)
 app.add_typer(config.app)
 

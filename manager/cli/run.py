@@ -24,7 +24,8 @@ def run(
     from config.loading import load_configuration
     from config.problems import ConfigurationError
     from manager import service
-    from manager.daemon import StartupError
+    from manager.errors import StartupError
+    from manager.leadership import LeadershipLostError
 
     try:
         loaded = load_configuration(config or default_file(), os.environ)
@@ -36,6 +37,6 @@ def run(
         typer.echo(f"warning: {warning}", err=True)
     try:
         service.run(loaded.configuration)
-    except StartupError as error:
+    except (StartupError, LeadershipLostError) as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(_FAILED) from None
