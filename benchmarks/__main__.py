@@ -2,11 +2,12 @@
 
 import sys
 
-from benchmarks import engine_scale, local_server, worker_client
+from benchmarks import engine_scale, local_server, orchestrator, worker_client
 
 BENCHMARKS = {
     "engine_scale": engine_scale.run,
     "local_server": local_server.run,
+    "orchestrator": orchestrator.run,
     "worker_client": worker_client.run,
 }
 

@@ -8,13 +8,15 @@ import socket
 from typing import Final
 from uuid import uuid4
 
+import uvloop
+
 from config.kubeconfig.access import ClusterAccess
 from config.kubeconfig.errors import KubeconfigError
 from config.kubeconfig.sources import load_hub_kubeconfig
 from config.settings import Configuration
 from gates.leadership import Terms
 from manager.clock import SystemClock
-from manager.daemon import Daemon, identify
+from manager.daemon import Daemon, Observers, identify
 from manager.election import Candidacy, ElectionThread
 from manager.errors import StartupError
 from manager.leadership import Alone, Leadership, LeadershipLostError
@@ -28,7 +30,13 @@ from workerclient.kind import Key
 _DRAIN_SECONDS: Final = 10.0
 
 
-async def serve(configuration: Configuration) -> None:
+def run(configuration: Configuration, observers: Observers | None = None) -> None:
+    """Run the daemon as the business of this process; raises `StartupError` with one sentence if that cannot be."""
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(serve(configuration, observers))
+
+
+async def serve(configuration: Configuration, observers: Observers | None = None) -> None:
     """Run until SIGINT or SIGTERM; raises `StartupError` with one sentence if that cannot be."""
     configure_logging(configuration.logging)
     stopped = asyncio.Event()
@@ -40,7 +48,7 @@ async def serve(configuration: Configuration) -> None:
     try:
         identity = await identify(configuration, access, surroundings)
         leadership = leadership_of(configuration, access, surroundings)
-        daemon = Daemon(configuration, access, identity, surroundings, leadership=leadership)
+        daemon = Daemon(configuration, access, identity, surroundings, observers, leadership=leadership)
     except ValueError as error:
         raise StartupError(f"hub.kubeconfig: {error}") from error
     get_log().info("daemon.started", origin=identity.origin)

@@ -1,6 +1,5 @@
 """`turnstile run`: the daemon."""
 
-import asyncio
 import os
 from pathlib import Path
 from typing import Annotated
@@ -24,9 +23,9 @@ def run(
     """Run the daemon until SIGTERM or Ctrl-C. Exits with 2 for a wrong configuration, with 1 if it cannot work."""
     from config.loading import load_configuration
     from config.problems import ConfigurationError
+    from manager import service
     from manager.errors import StartupError
     from manager.leadership import LeadershipLostError
-    from manager.service import serve
 
     try:
         loaded = load_configuration(config or default_file(), os.environ)
@@ -37,7 +36,7 @@ def run(
     for warning in loaded.warnings:
         typer.echo(f"warning: {warning}", err=True)
     try:
-        asyncio.run(serve(loaded.configuration))
+        service.run(loaded.configuration)
     except (StartupError, LeadershipLostError) as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(_FAILED) from None
