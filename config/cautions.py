@@ -14,6 +14,9 @@ Caution = tuple[tuple[str, ...], str]
 """The field, in the model's names, and a sentence."""
 
 SHORT_PREEMPTION_TIMEOUT: Final = timedelta(seconds=30)
+PRIORITY_BOOST_CAUTION: Final = (
+    "a boost changes more than the order of victims: also who may preempt whom, and the order in the queues"
+)
 
 
 def cautions(configuration: Configuration) -> Iterator[Caution]:
@@ -30,6 +33,8 @@ def cautions(configuration: Configuration) -> Iterator[Caution]:
         yield ("leader_election", "enabled"), "leader election is off: never run a second instance"
     if not ipaddress.ip_address(configuration.http.bind_address).is_loopback:
         yield ("http", "bind_address"), "health and metrics can be read from other machines without authentication"
+    if configuration.cost_controller.priority_boost.is_on:
+        yield ("cost_controller", "priority_boost"), PRIORITY_BOOST_CAUTION
     yield from _dispatcher_cautions(configuration.dispatcher)
 
 

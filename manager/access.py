@@ -14,6 +14,7 @@ from config.settings import Configuration
 from gates.activity import ClusterRecord, Health
 from manager.hub import HubLink
 from manager.kinds import SECRETS
+from workerclient.cluster import ClusterClient
 from workerclient.errors import NotFound
 from workerclient.kind import Key
 
@@ -45,6 +46,12 @@ def sources(configuration: Configuration, hub: HubLink) -> dict[str, Source]:
             cluster = hub.clusters.cache.get(key)
             if isinstance(cluster, ClusterRecord):
                 found[cluster.name] = _discovered(cluster, options.get(cluster.name))
+    return found | listed_sources(configuration)
+
+
+def listed_sources(configuration: Configuration) -> dict[str, Source]:
+    """Return the workers whose kubeconfig the file names."""
+    found: dict[str, Source] = {}
     for worker in configuration.workers:
         if worker.kubeconfig is not None:
             secret = worker.kubeconfig.secret
@@ -70,10 +77,11 @@ def _discovered(cluster: ClusterRecord, options: Worker | None) -> Source:
 class AccessLoader:
     """Reads kubeconfigs and holds them to the policy."""
 
-    def __init__(self, hub: HubLink, policy: KubeconfigPolicy) -> None:
+    def __init__(self, hub: ClusterClient | None, namespace: str, policy: KubeconfigPolicy) -> None:
+        """Without a hub only files can be read."""
         self._policy = policy
-        self._namespace = hub.namespace
-        self._secrets: Resource[Raw] = hub.client.resource(SECRETS)
+        self._namespace = namespace
+        self._secrets: Resource[Raw] | None = None if hub is None else hub.resource(SECRETS)
 
     async def load(self, source: Source) -> ClusterAccess | Health:
         """Return the access that a source grants, or why it grants none.
@@ -90,6 +98,8 @@ class AccessLoader:
             return _refused(error.reason, error.condition_message)
 
     async def _load_secret(self, source: Source) -> ClusterAccess:
+        if self._secrets is None:
+            raise KubeconfigError(KubeconfigReason.BAD, f'secret "{source.secret}" is on the hub, which is not known')
         try:
             secret = await self._secrets.get(Key(self._namespace, source.secret))
         except NotFound:

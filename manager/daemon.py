@@ -13,6 +13,9 @@ from gates.settings import Dispatcher, Settings, UngatedPolicy
 from gates.view import Group
 from manager.absences import Absences
 from manager.access import AccessLoader, sources
+from manager.cost.clusters import ConnectedClusters
+from manager.cost.fleet import CostFleet
+from manager.cost.models import ModelError, load_model
 from manager.fleet import Fleet
 from manager.garbage import GarbageCollector
 from manager.hub import HubLink, HubNotices
@@ -117,12 +120,13 @@ class Daemon:
         self._absences = Absences(self.hub, clock, settings.worker_lost_ns)
         self.fleet = wakeups.fleet = Fleet(
             partial(sources, configuration, self.hub),
-            AccessLoader(self.hub, configuration.kubeconfig_policy),
+            AccessLoader(self.hub.client, self.hub.namespace, configuration.kubeconfig_policy),
             self._make_link,
             self._absences,
             clock,
-            wakeups.worker,
+            self._worker_changed,
         )
+        self.costs = self._cost_fleet(access)
         self.lanes = Lanes(clock, jitter, self.workloads.add_after, _log_failure)
         remote = RemoteHand(self.hub, identity, clock)
         self._reconciler = Reconciler(
@@ -147,6 +151,8 @@ class Daemon:
             group.create_task(self._run_fleet())
             group.create_task(self._absences.run())
             group.create_task(self._work())
+            if self.costs is not None:
+                group.create_task(self.costs.run())
 
     async def drain(self, seconds: float) -> None:
         """Take no new Workload up, and wait until what is on its way has ended, but not longer than that."""
@@ -175,6 +181,21 @@ class Daemon:
             group.create_task(self.workloads.serve(self._reconciler.look))
             group.create_task(self.conditions.serve(self._statuses.look))
             group.create_task(self.garbage.run())
+
+    def _cost_fleet(self, access: ClusterAccess) -> CostFleet | None:
+        section = self._configuration.cost_controller
+        if not section.enabled:
+            return None
+        clusters = ConnectedClusters(section.clusters, access, self.fleet.links)
+        try:
+            return CostFleet(self._configuration, load_model(section.model), clusters, self._surroundings)
+        except ModelError as error:
+            raise StartupError(f"costController.model: {error}") from error
+
+    def _worker_changed(self, name: str) -> None:
+        self._wakeups.worker(name)
+        if self.costs is not None:
+            self.costs.poke()
 
     def _make_link(self, name: str, access: ClusterAccess) -> WorkerLink:
         options = next((worker for worker in self._configuration.workers if worker.name == name), None)

@@ -16,6 +16,7 @@ SECRETS: Final = ApiKind("", "v1", "Secret", "secrets")
 CONFIG_MAPS: Final = ApiKind("", "v1", "ConfigMap", "configmaps")
 NAMESPACES: Final = ApiKind("", "v1", "Namespace", "namespaces", namespaced=False)
 EVENTS: Final = ApiKind("", "v1", "Event", "events")
+JOBS: Final = ApiKind("batch", "v1", "Job", "jobs")
 
 
 def api_kind(kind: JobKind) -> ApiKind:

@@ -22,10 +22,7 @@ _DRAIN_SECONDS: Final = 10.0
 async def serve(configuration: Configuration) -> None:
     """Run until SIGINT or SIGTERM; raises `StartupError` with one sentence if that cannot be."""
     configure_logging(configuration.logging)
-    stopped = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stopped.set)
+    stopped = stop_signal()
     surroundings = Surroundings(SystemClock(), random.SystemRandom().random, dict(os.environ))
     access = hub_access(configuration)
     try:
@@ -36,6 +33,15 @@ async def serve(configuration: Configuration) -> None:
     get_log().info("daemon.started", origin=identity.origin)
     await run_until(daemon, stopped)
     get_log().info("daemon.stopped")
+
+
+def stop_signal() -> asyncio.Event:
+    """Return what SIGINT and SIGTERM set from now on."""
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stopped.set)
+    return stopped
 
 
 async def run_until(daemon: Daemon, stopped: asyncio.Event) -> None:
