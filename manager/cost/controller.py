@@ -129,6 +129,9 @@ class CostController:
                 self._failed(key, error)
             except _UnreadableError as error:
                 self._unreadable(key, str(error))
+            except Exception as error:  # noqa: BLE001 - the boundary of a task: one Job must not end the daemon
+                self._metrics.count_error(self.name)
+                get_log().error("cost.failed", cluster=self.name, job=str(key), exc_info=error)
             else:
                 self._failures.pop(key, None)
 
