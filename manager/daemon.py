@@ -7,6 +7,7 @@ from functools import partial
 
 from config.kubeconfig.access import ClusterAccess
 from config.settings import Configuration
+from engine.cost.models import CostModel
 from gates.actions import Decision
 from gates.marks import HubIdentity
 from gates.settings import Dispatcher, Settings, UngatedPolicy
@@ -68,6 +69,14 @@ def policies_of(configuration: Configuration) -> Mapping[str, UngatedPolicy]:
     return {worker.name: UngatedPolicy(worker.gates_unsupported) for worker in configuration.workers}
 
 
+def cost_model(configuration: Configuration) -> CostModel:
+    """Return the cost model that the configuration names."""
+    try:
+        return load_model(configuration.cost_controller.model)
+    except ModelError as error:
+        raise StartupError(f"costController.model: {error}") from error
+
+
 async def identify(configuration: Configuration, access: ClusterAccess, surroundings: Surroundings) -> HubIdentity:
     """Find out which hub this is."""
     client = ClusterClient("hub", access, surroundings)
@@ -92,6 +101,7 @@ class Daemon:
         surroundings: Surroundings,
         observers: Observers | None = None,
     ) -> None:
+        model = cost_model(configuration) if configuration.cost_controller.enabled else None
         self._configuration = configuration
         self._surroundings = surroundings
         self._kinds = job_kinds(configuration.jobs)
@@ -126,7 +136,7 @@ class Daemon:
             clock,
             self._worker_changed,
         )
-        self.costs = self._cost_fleet(access)
+        self.costs = self._cost_fleet(access, model) if model is not None else None
         self.lanes = Lanes(clock, jitter, self.workloads.add_after, _log_failure)
         remote = RemoteHand(self.hub, identity, clock)
         self._reconciler = Reconciler(
@@ -182,15 +192,9 @@ class Daemon:
             group.create_task(self.conditions.serve(self._statuses.look))
             group.create_task(self.garbage.run())
 
-    def _cost_fleet(self, access: ClusterAccess) -> CostFleet | None:
-        section = self._configuration.cost_controller
-        if not section.enabled:
-            return None
-        clusters = ConnectedClusters(section.clusters, access, self.fleet.links)
-        try:
-            return CostFleet(self._configuration, load_model(section.model), clusters, self._surroundings)
-        except ModelError as error:
-            raise StartupError(f"costController.model: {error}") from error
+    def _cost_fleet(self, access: ClusterAccess, model: CostModel) -> CostFleet:
+        clusters = ConnectedClusters(self._configuration.cost_controller.clusters, access, self.fleet.links)
+        return CostFleet(self._configuration, model, clusters, self._surroundings)
 
     def _worker_changed(self, name: str) -> None:
         self._wakeups.worker(name)

@@ -6,14 +6,12 @@ import random
 
 from config.choices import CostPlace
 from config.settings import Configuration
-from engine.cost.models import CostModel
 from manager.access import AccessLoader, listed_sources
 from manager.clock import SystemClock
 from manager.cost.clusters import ListedClusters
 from manager.cost.exposition import exposed
 from manager.cost.fleet import CostFleet
-from manager.cost.models import ModelError, load_model
-from manager.daemon import StartupError
+from manager.daemon import StartupError, cost_model
 from manager.logs import configure_logging, get_log
 from manager.service import hub_access, stop_signal
 from workerclient.cluster import ClusterClient, Surroundings
@@ -24,7 +22,7 @@ async def serve_costs(configuration: Configuration) -> None:
     configure_logging(configuration.logging)
     stopped = stop_signal()
     surroundings = Surroundings(SystemClock(), random.SystemRandom().random, dict(os.environ))
-    model = _model(configuration)
+    model = cost_model(configuration)
     access = hub_access(configuration) if _needs_hub(configuration) else None
     try:
         hub = None if access is None else ClusterClient("hub", access, surroundings)
@@ -46,13 +44,6 @@ async def serve_costs(configuration: Configuration) -> None:
         if hub is not None:
             await hub.close()
     get_log().info("cost.stopped")
-
-
-def _model(configuration: Configuration) -> CostModel:
-    try:
-        return load_model(configuration.cost_controller.model)
-    except ModelError as error:
-        raise StartupError(f"costController.model: {error}") from error
 
 
 def _needs_hub(configuration: Configuration) -> bool:

@@ -72,7 +72,7 @@ async def test_r4_the_increment_of_a_running_job_and_the_bound(tmp_path: Path) -
 
 async def test_r5_only_the_annotation_of_the_job_is_written(tmp_path: Path) -> None:
     async with cost_world(tmp_path) as world:
-        world.submit(team__owner="a")
+        world.submit("j", {"team/owner": "a"})
         before = world.cluster.get("jobs", "j", "batch")
         await world.start()
         world.preempt()
@@ -116,7 +116,7 @@ async def test_r7_a_conflict_is_answered_by_a_fresh_read(tmp_path: Path) -> None
         reads = world.counted("jobs", ("get",))["get"]
         world.preempt()
         await world.until(lambda: slow.hits)
-        world.annotate_job(team__owner="a")
+        world.annotate_job({"team/owner": "a"})
         world.preempt()
         await world.clock.advance(5)
         await world.until(lambda: world.cost() == "2")
@@ -133,7 +133,7 @@ async def test_r7_a_job_that_changes_all_the_time_gets_its_cost_in_the_end(tmp_p
         world.preempt()
         for number in range(6):
             await world.pass_until(lambda number=number: slow.hits > number)  # type: ignore[misc]
-            world.annotate_job(turn=str(number))
+            world.annotate_job({"turn": str(number)})
             await world.clock.advance(1)
         await world.pass_until(lambda: world.cost() == "1")
         assert world.metrics.value("turnstile_cost_reconcile_errors_total", cluster=CLUSTER) == 0
@@ -142,10 +142,10 @@ async def test_r7_a_job_that_changes_all_the_time_gets_its_cost_in_the_end(tmp_p
 @pytest.mark.parametrize("text", ["dear", "", "1.5", "2147483648", " 1"])
 async def test_r8_a_value_that_is_no_cost_is_replaced_counted_and_told_once(tmp_path: Path, text: str) -> None:
     async with cost_world(tmp_path) as world:
-        world.submit(preempted=1, **{COST: text})
+        world.submit("j", {COST: text}, preempted=1)
         await world.start()
         assert world.cost() == "1"
-        world.annotate_job(**{COST: text})
+        world.annotate_job({COST: text})
         await world.until(lambda: world.cost() == "1")
         await world.settled()
         counted = world.metrics.value("turnstile_cost_invalid_values_total", cluster=CLUSTER, origin="annotation")
@@ -158,14 +158,14 @@ async def test_r8_a_value_that_is_no_cost_is_replaced_counted_and_told_once(tmp_
 
 async def test_r8_another_generation_is_told_again_and_a_restart_is_not(tmp_path: Path) -> None:
     async with cost_world(tmp_path) as world:
-        world.submit(preempted=1, **{COST: "dear"})
+        world.submit("j", {COST: "dear"}, preempted=1)
         await world.start()
         await world.stop()
-        world.annotate_job(**{COST: "dear"})
+        world.annotate_job({COST: "dear"})
         await world.start()
         assert (world.cost(), len(world.events())) == ("1", 1)
         world.cluster.change("jobs", "j", lambda raw: raw["spec"].update(parallelism=2), "batch")
-        world.annotate_job(**{COST: "dear"})
+        world.annotate_job({COST: "dear"})
         await world.until(lambda: len(world.events()) == 2)
 
 
@@ -179,7 +179,7 @@ async def test_r9_finished_jobs_and_deleted_workloads_are_left_alone(tmp_path: P
         await world.settled()
         patches = world.counted("jobs", ("patch",))["patch"]
         world.preempt("finished")
-        world.annotate_job("orphan", **{COST: "dear"})
+        world.annotate_job({COST: "dear"}, "orphan")
         await world.settled()
         assert patches.hits == 0
         assert (world.cost("finished"), world.cost("orphan")) == ("1", "dear")
@@ -202,9 +202,9 @@ async def test_r10_the_newest_workload_that_is_not_over_counts(tmp_path: Path) -
 
 async def test_r11_other_annotations_stay(tmp_path: Path) -> None:
     async with cost_world(tmp_path) as world:
-        world.submit(preempted=1, team__owner="a", team__room="b")
+        world.submit("j", {"team/owner": "a", "team/room": "b"}, preempted=1)
         await world.start()
-        world.annotate_job(team__owner="c", team__room=None)
+        world.annotate_job({"team/owner": "c", "team/room": None})
         world.preempt()
         await world.until(lambda: world.cost() == "2")
         assert world.annotations() == {"team/owner": "c", COST: "2"}
@@ -239,7 +239,7 @@ async def test_r13_kueue_with_the_kep_copies_and_is_seen_to(tmp_path: Path) -> N
         assert controller.propagator.attitude is Attitude.COPIES
         world.cluster.set_status(key.name, lambda status: status.pop("schedulingStats"))
         await world.until(lambda: world.workload_annotations(key.name) == {COST: "0"})
-        world.annotate_job(**{COST: None})
+        world.annotate_job({COST: None})
         await world.until(lambda: world.workload_annotations(key.name) == {})
         assert world.metrics.value("turnstile_cost_ignored_by_worker", cluster=CLUSTER) == 0
 
@@ -260,7 +260,7 @@ async def test_r13_the_copy_of_the_controller_follows_the_job(tmp_path: Path) ->
     async with cost_world(tmp_path) as world:
         world.propagation = Propagation(copies=True)
         world.submit(preempted=1)
-        world.annotate("workloads", "j", "kueue.x-k8s.io", team__owner="a")
+        world.annotate_workload({"team/owner": "a"})
         await world.start()
         assert world.workload_annotations() == {"team/owner": "a"}
         await world.pass_time(PATIENCE_SECONDS)
@@ -268,5 +268,5 @@ async def test_r13_the_copy_of_the_controller_follows_the_job(tmp_path: Path) ->
         world.preempt()
         await world.until(lambda: world.workload_annotations()[COST] == "2")
         world.cluster.set_status("j", lambda status: status.pop("schedulingStats"))
-        world.annotate_job(**{COST: None})
+        world.annotate_job({COST: None})
         await world.until(lambda: world.workload_annotations() == {"team/owner": "a"})

@@ -1,7 +1,7 @@
 """A cluster on loopback, the cost controller on a virtual clock, and the tests in the role of Kueue and its users."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from copy import deepcopy
 from pathlib import Path
@@ -15,6 +15,7 @@ from engine.cost.models import CostModel, reference
 from engine.cost.rules import CostPolicy
 from localcluster.auth import Allow
 from localcluster.faults import Fault, Latency
+from localcluster.kinds import Kind
 from localcluster.kueue.profile import CURRENT, KueueProfile
 from localcluster.kueue.stand_in import LocalKueue
 from manager.cost.controller import CostController, CostSettings
@@ -107,7 +108,7 @@ class CostWorld:
         controller = self.controller
         if controller is None or not controller.is_connected or not controller.queue.is_idle:
             return False
-        managed = {name: version for name, version in self._versions("jobs", "batch", managed=True).items()}
+        managed = self._versions("jobs", "batch", managed=True)
         return managed == _known(controller.jobs.cache) and self._versions("workloads", KUEUE) == _known(
             controller.workloads.cache
         )
@@ -125,10 +126,17 @@ class CostWorld:
         """Count requests of a kind from now on, by verb."""
         return {verb: self.cluster.local.faults.add(Latency(0), verb=verb, plural=plural) for verb in verbs}
 
-    def submit(self, name: str = "j", *, preempted: int = 0, with_workload: bool = True, **annotations: str) -> Obj:
+    def submit(
+        self,
+        name: str = "j",
+        annotations: dict[str, str] | None = None,
+        *,
+        preempted: int = 0,
+        with_workload: bool = True,
+    ) -> Obj:
         """Create a Job as a user, and its Workload as Kueue."""
         document = job(name, managed_by=None)
-        document["metadata"]["annotations"] = {key.replace("__", "/"): text for key, text in annotations.items()}
+        document["metadata"]["annotations"] = annotations or {}
         made = self.cluster.create("jobs", document, "batch", NAMESPACE)
         if with_workload:
             self.add_workload(name, name, preempted=preempted)
@@ -153,21 +161,24 @@ class CostWorld:
 
         self.cluster.set_status(name, change)
 
-    def annotate(self, plural: str, name: str, group: str, **changes: str | None) -> None:
+    def annotate(self, plural: str, name: str, group: str, changes: Mapping[str, str | None]) -> None:
         """Let somebody else set or remove annotations."""
 
         def change(raw: Obj) -> None:
             annotations = raw["metadata"].setdefault("annotations", {})
             for key, text in changes.items():
                 if text is None:
-                    annotations.pop(key.replace("__", "/"), None)
+                    annotations.pop(key, None)
                 else:
-                    annotations[key.replace("__", "/")] = text
+                    annotations[key] = text
 
         self.cluster.change(plural, name, change, group)
 
-    def annotate_job(self, name: str = "j", **changes: str | None) -> None:
-        self.annotate("jobs", name, "batch", **changes)
+    def annotate_job(self, changes: Mapping[str, str | None], name: str = "j") -> None:
+        self.annotate("jobs", name, "batch", changes)
+
+    def annotate_workload(self, changes: Mapping[str, str | None], name: str = "j") -> None:
+        self.annotate("workloads", name, KUEUE, changes)
 
     def annotations(self, name: str = "j", plural: str = "jobs", group: str = "batch") -> Obj:
         found: Obj = self.cluster.get(plural, name, group)["metadata"].get("annotations") or {}
@@ -200,11 +211,15 @@ def _known(cache: Any) -> dict[tuple[str, str], str]:
 
 @asynccontextmanager
 async def cost_world(
-    directory: Path, *, rules: tuple[Allow, ...] | None = None, profile: KueueProfile = CURRENT
+    directory: Path,
+    *,
+    rules: tuple[Allow, ...] | None = None,
+    profile: KueueProfile = CURRENT,
+    kinds: tuple[Kind, ...] | None = None,
 ) -> AsyncIterator[CostWorld]:
     """Run a cluster without Kueue: the test plays its part."""
     clock = VirtualClock()
-    cluster = Cluster(CLUSTER, directory, clock, profile.kinds(), rules)
+    cluster = Cluster(CLUSTER, directory, clock, kinds or profile.kinds(), rules)
     made = CostWorld(clock, cluster, directory)
     async with cluster.local:
         cluster.create("namespaces", {"metadata": {"name": NAMESPACE}})

@@ -20,7 +20,6 @@ def test_a_difference_that_stays_means_that_kueue_ignores_costs() -> None:
     watch = CopyWatch()
     watch.look("u", "3", is_there=False, now=0)
     assert watch.look("u", "3", is_there=False, now=4) == PATIENCE_SECONDS - 4
-    assert watch.attitude is Attitude.UNKNOWN
     assert watch.look("u", "3", is_there=False, now=PATIENCE_SECONDS) == 0
     assert watch.attitude is Attitude.IGNORES
 
