@@ -73,7 +73,7 @@ class CostController:
         self.queue: KeyedQueue[Key] = KeyedQueue(self._clock)
         self.client = ClusterClient(name, access, surroundings, limits, self._on_connection)
         self.jobs: Followed[JobFacts] = self.client.follow(
-            WatchedKind(JOBS, job_facts, label_selector=QUEUE_LABEL, on_change=self.queue.add)
+            WatchedKind(JOBS, job_facts, label_selector=QUEUE_LABEL, on_change=self._add)
         )
         self.workloads: Followed[WorkloadFacts] = self.client.follow(
             WatchedKind(WORKLOADS, workload_facts, indexes={_BY_OWNER: _owner_of}, on_change=self._on_workload)
@@ -101,6 +101,10 @@ class CostController:
 
     # --- who is to be looked at
 
+    def _add(self, key: Key) -> None:
+        if self.is_connected:  # while the lists come in there is nothing to decide: then everything is looked at
+            self.queue.add(key)
+
     def _on_connection(self, report: ConnectionReport) -> None:
         get_log().info("cost.connection", cluster=self.name, state=report.connection, message=report.message)
         if self.is_connected:
@@ -112,9 +116,9 @@ class CostController:
         before = self._job_of.pop(key, None)
         if isinstance(workload, WorkloadFacts) and workload.owner:
             self._job_of[key] = Key(key.namespace, workload.owner)
-            self.queue.add(self._job_of[key])
+            self._add(self._job_of[key])
         elif before is not None:
-            self.queue.add(before)
+            self._add(before)
 
     # --- one look
 
