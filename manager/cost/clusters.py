@@ -35,8 +35,11 @@ class ListedClusters:
     def __init__(self, configuration: Configuration, hub: ClusterAccess | None, loader: AccessLoader) -> None:
         self._hub = hub
         self._loader = loader
-        self._workers = CostPlace.WORKERS in configuration.cost_controller.clusters
-        self._sources = listed_sources(configuration) if self._workers else {}
+        has_workers = CostPlace.WORKERS in configuration.cost_controller.clusters
+        self._sources = listed_sources(configuration) if has_workers else {}
+        for worker in configuration.workers if has_workers else ():
+            if worker.kubeconfig is None:
+                get_log().warning("worker.skipped", worker=worker.name, reason="only the daemon finds its kubeconfig")
         self._known: dict[str, ClusterAccess] = {}
         self._refusals: dict[str, Health] = {}
 

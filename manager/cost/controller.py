@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 
 from config.kubeconfig.access import ClusterAccess
 from engine.cost.facts import QUEUE_LABEL, JobFacts, WorkloadFacts, job_facts, workload_facts
-from engine.cost.rules import CostDecision, CostPolicy, KeepCost, Leave, WriteCost, current_workload, decide_cost
+from engine.cost.rules import CostPolicy, KeepCost, Leave, Untouched, WriteCost, current_workload, decide_cost
 from engine.objects.boost import PREEMPTION_COST_ANNOTATION
 from manager.cost.complaints import INVALID_COST, MODEL_FAILED, Complaints
 from manager.cost.metrics import CostMetrics, Origin
@@ -33,6 +33,8 @@ Facts = TypeVar("Facts", JobFacts, WorkloadFacts)
 _BY_OWNER: Final = "owner"
 _LOOKS_AT_ONCE: Final = 16
 """A look that waits for the cluster's budget decides on what it saw before: few may wait, the others see more."""
+_LONGEST_SHOWN: Final = 64
+_AFTER_A_BUG_SECONDS: Final = 300.0
 _TRIES: Final = 4
 """How often a look reads anew after conflicts, before it makes room for others."""
 
@@ -136,6 +138,7 @@ class CostController:
             except Exception as error:  # noqa: BLE001 - the boundary of a task: one Job must not end the daemon
                 self._metrics.count_error(self.name)
                 get_log().error("cost.failed", cluster=self.name, job=str(key), exc_info=error)
+                self.queue.add_after(key, _AFTER_A_BUG_SECONDS)
             else:
                 self._failures.pop(key, None)
 
@@ -157,22 +160,24 @@ class CostController:
             self.queue.add_after(key, soonest)
 
     async def _price(self, job: JobFacts, workload: WorkloadFacts | None) -> JobFacts | None:
-        """Write the cost of a Job if it is wrong, and return the Job as it is then; None if it is gone."""
-        key = Key(job.namespace, job.name)
+        """Write the cost of a Job if it is wrong; return the Job as it is then, None if its Workload is not ours."""
         for _ in range(_TRIES):
             decision = decide_cost(job, workload, self._settings.policy, self._clock.now_ns())
-            await self._mind(job, decision)
-            if not isinstance(decision, WriteCost):
-                return job
-            try:
-                return await self._write(job, decision)
-            except Conflict as error:
-                conflict = error
-            try:
-                job = _read(job_facts, await self.jobs.resource.get(key))
-                workload = await self._fresh(workload)
-            except NotFound:
+            match decision:
+                case Leave(reason):
+                    return job if reason is Untouched.UP_TO_DATE else None
+                case KeepCost(problem):
+                    await self._report_model(job, problem)
+                    return job
+                case WriteCost():
+                    try:
+                        return await self._write(job, decision)
+                    except Conflict as error:
+                        conflict = error
+            fresh = await self._fresh_job(job)
+            if fresh is None:
                 return None
+            job, workload = fresh, await self._fresh_workload(job, workload)
         raise conflict
 
     async def _write(self, job: JobFacts, decision: WriteCost) -> JobFacts | None:
@@ -180,34 +185,39 @@ class CostController:
         patch = {"metadata": {"annotations": {PREEMPTION_COST_ANNOTATION: decision.text}}}
         await self.jobs.resource.merge_patch(key, patch, fence)
         self._metrics.count_update(self.name)
-        change = {"previous": decision.previous, "cost": decision.cost, "model": self._settings.policy.model_name}
+        previous = None if decision.previous is None else decision.previous[:_LONGEST_SHOWN]
+        change = {"previous": previous, "cost": decision.cost, "model": self._settings.policy.model_name}
         get_log().info("cost.updated", cluster=self.name, job=str(key), **change)
+        if decision.replaces_invalid:
+            self._metrics.count_invalid(self.name, Origin.ANNOTATION)
+            problem = f'annotation {PREEMPTION_COST_ANNOTATION}: "{previous}" is not an integer of 32 bits'
+            await self._complaints.complain(job, INVALID_COST, f"{problem}; it was replaced by {decision.cost}")
         written = self.jobs.cache.get(key)
         return written if isinstance(written, JobFacts) else None
 
-    async def _mind(self, job: JobFacts, decision: CostDecision) -> None:
-        """Count and report what is not as it should be."""
-        match decision:
-            case KeepCost(problem):
-                self._metrics.count_invalid(self.name, Origin.MODEL)
-                self._metrics.count_error(self.name)
-                kept = f"the cost stays {job.cost_text}" if job.cost_text is not None else "no cost is written"
-                await self._complaints.complain(job, MODEL_FAILED, f"{problem}; {kept}")
-            case WriteCost(cost, previous, replaces_invalid=True):
-                self._metrics.count_invalid(self.name, Origin.ANNOTATION)
-                problem = f'annotation {PREEMPTION_COST_ANNOTATION}: "{previous}" is not an integer of 32 bits'
-                await self._complaints.complain(job, INVALID_COST, f"{problem}; it is replaced by {cost}")
-            case WriteCost() | Leave():
-                return
+    async def _report_model(self, job: JobFacts, problem: str) -> None:
+        self._metrics.count_invalid(self.name, Origin.MODEL)
+        self._metrics.count_error(self.name)
+        kept = f"the cost stays {job.cost}" if job.cost is not None else "no cost is written"
+        await self._complaints.complain(job, MODEL_FAILED, f"{problem}; {kept}")
 
-    async def _fresh(self, workload: WorkloadFacts | None) -> WorkloadFacts | None:
+    async def _fresh_job(self, job: JobFacts) -> JobFacts | None:
+        """Read a Job anew; None if it is gone, or another one has its name."""
+        try:
+            fresh = _read(job_facts, await self.jobs.resource.get(Key(job.namespace, job.name)))
+        except NotFound:
+            return None
+        return fresh if fresh.uid == job.uid else None
+
+    async def _fresh_workload(self, job: JobFacts, workload: WorkloadFacts | None) -> WorkloadFacts | None:
         if workload is None:
             return None
         try:
             raw = await self.workloads.resource.get(Key(workload.namespace, workload.name))
         except NotFound:
             return None
-        return current_workload([_read(workload_facts, raw)])
+        fresh = _read(workload_facts, raw)
+        return current_workload([fresh] if fresh.owner_uid == job.uid else [])
 
     def _workloads_of(self, job: JobFacts) -> Iterable[WorkloadFacts]:
         for key in self.workloads.cache.keys_in(_BY_OWNER, job.uid):

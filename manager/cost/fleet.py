@@ -48,6 +48,8 @@ class CostFleet:
         self._surroundings = surroundings
         self._poked = asyncio.Event()
         self._tasks: dict[Place, asyncio.Task[None]] = {}
+        self._refused: dict[Place, ClusterAccess] = {}
+        """What cannot be used, because its certificates make no sense; said once."""
         self.metrics = CostMetrics()
         self.controllers: dict[Place, CostController] = {}
 
@@ -77,13 +79,18 @@ class CostFleet:
             await self._end(place)
         for place, access in wanted.items():
             known = self.controllers.get(place)
+            if access in (known.access if known is not None else None, self._refused.get(place)):
+                continue
             try:
                 if known is None:
                     self._begin(group, place, access)
-                elif known.access != access:
+                else:
                     known.reconfigure(access)
             except ValueError as error:
+                self._refused[place] = access
                 get_log().warning("cost.cluster_refused", cluster=place.name, error=str(error))
+            else:
+                self._refused.pop(place, None)
 
     def _begin(self, group: asyncio.TaskGroup, place: Place, access: ClusterAccess) -> None:
         settings = self._settings(place)

@@ -1,6 +1,7 @@
 """Takes a Job's cost to its Workload where that is asked for: as a copy where Kueue makes none, and as a boost."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from engine.cost.facts import JobFacts, WorkloadFacts
 from engine.cost.propagation import Changes, bridged_boost, copied_cost, has_foreign_boost
@@ -13,6 +14,8 @@ from workerclient.clock import Clock
 from workerclient.cluster import Followed
 from workerclient.kind import Key
 from workerclient.resource import Precondition
+
+_LONGEST_SHOWN: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,7 @@ class Propagator:
         return again
 
     async def _complain_about_boost(self, job: JobFacts, workload: WorkloadFacts) -> None:
-        boost = workload.annotations[PRIORITY_BOOST_ANNOTATION]
+        boost = workload.annotations[PRIORITY_BOOST_ANNOTATION][:_LONGEST_SHOWN]
         problem = f'Workload {workload.name} has {PRIORITY_BOOST_ANNOTATION} "{boost}" from somebody else'
         await self._complaints.complain(job, FOREIGN_BOOST, f"{problem}; it stays, and the cost does not count there")
 

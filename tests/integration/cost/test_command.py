@@ -70,12 +70,18 @@ async def test_it_writes_costs_on_the_hub_and_on_listed_workers_until_it_is_told
             create_job(cluster)
         sections = {
             "hub": {"kubeconfig": str(hub.kubeconfig_path)},
-            "workers": [{"name": "w1", "kubeconfig": {"path": str(worker.kubeconfig_path)}}],
+            "workers": [
+                {"name": "w1", "kubeconfig": {"path": str(worker.kubeconfig_path)}},
+                {"name": "w2", "kubeconfig": {"path": str(tmp_path / "missing")}},
+                {"name": "w3"},
+            ],
             "kubeconfigPolicy": {"allowedDirectories": [str(tmp_path)]},
             "costController": {"model": "always"},
         }
         process = await start(tmp_path, sections, packages)
+        assert (await logged(process, "worker.skipped"))["worker"] == "w3"
         address = (await logged(process, "http.listening"))["addresses"][0]
+        assert (await logged(process, "worker.refused"))["worker"] == "w2"
         await until(lambda: (cost_in(hub), cost_in(worker)) == ("42", "42"))
         await logged(process, "cost.updated")
         await logged(process, "cost.updated")

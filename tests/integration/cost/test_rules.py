@@ -139,6 +139,21 @@ async def test_r7_a_job_that_changes_all_the_time_gets_its_cost_in_the_end(tmp_p
         assert world.metrics.value("turnstile_cost_reconcile_errors_total", cluster=CLUSTER) == 0
 
 
+async def test_r7_another_job_of_the_same_name_does_not_inherit_the_cost(tmp_path: Path) -> None:
+    async with cost_world(tmp_path) as world:
+        world.submit()
+        await world.start()
+        slow = world.cluster.local.faults.add(Latency(5), verb="patch", plural="jobs", times=1)
+        world.preempt()
+        await world.until(lambda: slow.hits)
+        world.cluster.delete("workloads", "j", "kueue.x-k8s.io")
+        world.cluster.delete("jobs", "j", "batch")
+        world.submit()
+        await world.clock.advance(5)
+        await world.settled()
+        assert world.cost() is None
+
+
 @pytest.mark.parametrize("text", ["dear", "", "1.5", "2147483648", " 1"])
 async def test_r8_a_value_that_is_no_cost_is_replaced_counted_and_told_once(tmp_path: Path, text: str) -> None:
     async with cost_world(tmp_path) as world:
@@ -153,7 +168,7 @@ async def test_r8_a_value_that_is_no_cost_is_replaced_counted_and_told_once(tmp_
         (event,) = world.events()
         assert (event["type"], event["reason"]) == ("Warning", "InvalidPreemptionCost")
         assert event["involvedObject"]["name"] == "j"
-        assert event["message"].endswith("it is replaced by 1")
+        assert event["message"].endswith("it was replaced by 1")
 
 
 async def test_r8_another_generation_is_told_again_and_a_restart_is_not(tmp_path: Path) -> None:
@@ -183,6 +198,18 @@ async def test_r9_finished_jobs_and_deleted_workloads_are_left_alone(tmp_path: P
         await world.settled()
         assert patches.hits == 0
         assert (world.cost("finished"), world.cost("orphan")) == ("1", "dear")
+
+
+async def test_r9_a_job_that_is_being_deleted_is_left_alone(tmp_path: Path) -> None:
+    async with cost_world(tmp_path) as world:
+        world.propagation = Propagation(copies=True, bridges=True)
+        world.submit("j", {COST: "3"})
+        world.cluster.change("jobs", "j", lambda raw: raw["metadata"].update(finalizers=["team/hold"]), "batch")
+        world.cluster.delete("jobs", "j", "batch")
+        patches = {plural: world.counted(plural, ("patch",))["patch"] for plural in ("jobs", "workloads")}
+        await world.start()
+        await world.pass_time(2 * PATIENCE_SECONDS)
+        assert [fault.hits for fault in patches.values()] == [0, 0]
 
 
 async def test_r10_the_newest_workload_that_is_not_over_counts(tmp_path: Path) -> None:
