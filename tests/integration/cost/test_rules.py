@@ -148,6 +148,7 @@ async def test_r7_another_job_of_the_same_name_does_not_inherit_the_cost(tmp_pat
         await world.until(lambda: slow.hits)
         world.cluster.delete("workloads", "j", "kueue.x-k8s.io")
         world.cluster.delete("jobs", "j", "batch")
+        await world.until(lambda: world.cluster.find("jobs", "j", "batch") is None)
         world.submit()
         await world.clock.advance(5)
         await world.settled()
