@@ -38,6 +38,7 @@ def run_service(config: Path | None, serve: "Callable[[Configuration], Awaitable
     from config.loading import load_configuration
     from config.problems import ConfigurationError
     from manager.daemon import StartupError
+    from manager.leadership import LeadershipLostError
 
     async def run_to_the_end() -> None:
         await serve(loaded.configuration)
@@ -52,6 +53,6 @@ def run_service(config: Path | None, serve: "Callable[[Configuration], Awaitable
         typer.echo(f"warning: {warning}", err=True)
     try:
         asyncio.run(run_to_the_end())
-    except StartupError as error:
+    except (StartupError, LeadershipLostError) as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(_FAILED) from None
