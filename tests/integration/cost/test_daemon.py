@@ -7,7 +7,7 @@ import pytest
 from manager.daemon import StartupError
 from tests.integration.cost.world import BOOST, COST
 from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, Cluster, job, workload
-from tests.integration.orchestrator.world import World, world
+from tests.integration.orchestrator.world import SYSTEM, World, world
 
 
 def submit(cluster: Cluster, name: str) -> None:
@@ -68,3 +68,18 @@ async def test_a_model_that_is_missing_keeps_the_daemon_from_starting(tmp_path: 
     async with world(tmp_path, cost_controller={"enabled": True, "model": "missing"}) as made:
         with pytest.raises(StartupError, match=r'^costController\.model: "missing" is not installed'):
             await made.start()
+
+
+async def test_a_daemon_that_stands_by_writes_no_costs_until_it_leads(tmp_path: Path) -> None:
+    async with world(tmp_path, "w1", cost_controller={"enabled": True}) as made:
+        for cluster in (made.hub, made["w1"]):
+            submit(cluster, "local")
+        other = {"holderIdentity": "other", "leaseDurationSeconds": 15, "renewTime": "2026-01-01T00:00:00.000000Z"}
+        lease = {"metadata": {"name": "turnstile", "namespace": SYSTEM}, "spec": other}
+        made.hub.create("leases", lease, "coordination.k8s.io", SYSTEM)
+        await made.start(elects=True)
+        await made.connected()
+        await made.pass_time(14, settle=False)
+        assert (cost(made.hub, "local"), cost(made["w1"], "local")) == (None, None)
+        await made.pass_time(2, settle=False)
+        await made.until(lambda: (cost(made.hub, "local"), cost(made["w1"], "local")) == ("2", "2"))
