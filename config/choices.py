@@ -64,6 +64,13 @@ class CostPlace(StrEnum):
     WORKERS = "Workers"
 
 
+class ExecApiVersion(StrEnum):
+    """The versions of ExecCredential."""
+
+    V1 = "client.authentication.k8s.io/v1"
+    V1BETA1 = "client.authentication.k8s.io/v1beta1"
+
+
 class LogFormat(StrEnum):
     """How a log line is written."""
 

@@ -13,6 +13,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from config import names
+from config.clusterprofiles import ClusterProfiles
 from config.costsection import CostController
 from config.fieldtypes import REFUSED, GoDuration, RefusedError, Switch, Text
 from config.sections import (
@@ -50,6 +51,8 @@ class Configuration(Section, BaseSettings):
     """Workers that Kueue's own objects name."""
     kubeconfig_policy: KubeconfigPolicy = KubeconfigPolicy()
     """What kubeconfigs may contain, those of workers and the hub's. https and verified TLS are always required."""
+    cluster_profiles: ClusterProfiles = ClusterProfiles()
+    """MultiKueueClusters that name a ClusterProfile instead of a kubeconfig."""
     gates: Gates = Gates()
     """When preemption gates open."""
     dispatcher: Dispatcher = Dispatcher()

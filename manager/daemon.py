@@ -16,7 +16,8 @@ from manager.absences import Absences
 from manager.access import AccessLoader, sources
 from manager.cost.clusters import ConnectedClusters
 from manager.cost.fleet import CostFleet
-from manager.cost.models import ModelError, load_model
+from manager.cost.models import configured_model
+from manager.errors import StartupError
 from manager.fleet import Fleet
 from manager.garbage import GarbageCollector
 from manager.hub import HubLink, HubNotices
@@ -28,19 +29,15 @@ from manager.logs import get_log
 from manager.queue import KeyedQueue
 from manager.reconciler import Hands, Pulse, Reconciler, Rules
 from manager.remote import RemoteHand
-from manager.rivals import RivalError, refuse_rivals
+from manager.rivals import Rivals
 from manager.snapshots import Snapshots
 from manager.statuses import Place, Statuses
 from manager.wakeups import Wakeups
 from manager.worker import Notices, WorkerLink
 from workerclient.budget import BudgetLimits
 from workerclient.cluster import ClientLimits, ClusterClient, Surroundings
-from workerclient.errors import ClusterError
+from workerclient.errors import ClusterError, Forbidden
 from workerclient.kind import Key
-
-
-class StartupError(Exception):
-    """The daemon cannot do its work here; the message is for the one who started it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +67,6 @@ def policies_of(configuration: Configuration) -> Mapping[str, UngatedPolicy]:
     return {worker.name: UngatedPolicy(worker.gates_unsupported) for worker in configuration.workers}
 
 
-def cost_model(configuration: Configuration) -> CostModel:
-    """Return the cost model that the configuration names."""
-    try:
-        return load_model(configuration.cost_controller.model)
-    except ModelError as error:
-        raise StartupError(f"costController.model: {error}") from error
-
-
 async def identify(configuration: Configuration, access: ClusterAccess, surroundings: Surroundings) -> HubIdentity:
     """Find out which hub this is."""
     client = ClusterClient("hub", access, surroundings)
@@ -103,7 +92,7 @@ class Daemon:
         observers: Observers | None = None,
         leadership: Leadership | None = None,
     ) -> None:
-        model = cost_model(configuration) if configuration.cost_controller.enabled else None
+        model = configured_model(configuration) if configuration.cost_controller.enabled else None
         self._configuration = configuration
         self._leadership: Leadership = leadership or Alone()
         self._surroundings = surroundings = replace(surroundings, may_write=self._leadership.may_write)
@@ -128,22 +117,23 @@ class Daemon:
                 on_check=wakeups.check,
                 on_config=wakeups.config,
                 on_cluster=wakeups.cluster,
-                on_secret=wakeups.secret,
+                on_source=wakeups.source,
                 on_connection=wakeups.hub_connection,
             ),
+            follow_profiles=configuration.cluster_profiles.enabled,
         )
         settings = settings_of(configuration)
         self._absences = Absences(self.hub, clock, settings.worker_lost_ns)
         self.fleet = wakeups.fleet = Fleet(
             partial(sources, configuration, self.hub),
-            AccessLoader(self.hub.client, self.hub.namespace, configuration.kubeconfig_policy),
+            AccessLoader(self.hub.client, configuration),
             self._make_link,
             self._absences,
             clock,
             self._worker_changed,
         )
         self.costs = self._cost_fleet(access, model) if model is not None else None
-        self.lanes = Lanes(clock, jitter, self.workloads.add_after, _log_failure)
+        self.lanes = Lanes(clock, jitter, self.workloads.add_after, self._note_failure)
         remote = RemoteHand(self.hub, identity, clock, self._leadership.confirm)
         self._reconciler = Reconciler(
             self.hub,
@@ -155,7 +145,8 @@ class Daemon:
             Pulse(clock, jitter),
             on_decision=(observers or Observers()).on_decision,
         )
-        self._statuses = Statuses(self.hub, self.fleet, self.conditions, clock, jitter)
+        self._rivals = wakeups.rivals = Rivals(self.hub, configuration.hub.controller_name, clock)
+        self._statuses = Statuses(self.hub, self.fleet, self.conditions, self._rivals, clock, jitter)
         interval = configuration.gc_interval.total_seconds()
         self.garbage = GarbageCollector(self.hub, self.fleet, remote, self.lanes, identity, interval, clock)
 
@@ -188,16 +179,14 @@ class Daemon:
         await self._wakeups.hub_is_there.wait()
         await self.elected.wait()
         await self._absences.load()
-        try:
-            await refuse_rivals(self.hub, self._configuration.hub.controller_name, self._surroundings.clock)
-        except RivalError as error:
-            raise StartupError(str(error)) from error
+        await self._rivals.refuse_present()
         await self.fleet.settled.wait()
         async with asyncio.TaskGroup() as group:
             group.create_task(self.workloads.serve(self._reconciler.look))
             group.create_task(self.conditions.serve(self._statuses.look))
             group.create_task(self.garbage.run())
             group.create_task(self._absences.run())
+            group.create_task(self._rivals.run())
             if self.costs is not None:
                 group.create_task(self.costs.run())
 
@@ -209,6 +198,13 @@ class Daemon:
         self._wakeups.worker(name)
         if self.costs is not None:
             self.costs.poke()
+
+    def _note_failure(self, key: Key, cluster: str, error: Exception) -> None:
+        unforeseen = None if isinstance(error, ClusterError) else error
+        get_log().warning("action.failed", workload=str(key), worker=cluster, error=str(error), exc_info=unforeseen)
+        link = self.fleet.links.get(cluster)
+        if isinstance(error, Forbidden) and link is not None:
+            link.doubt_permissions()
 
     def _make_link(self, name: str, access: ClusterAccess) -> WorkerLink:
         options = next((worker for worker in self._configuration.workers if worker.name == name), None)
@@ -223,11 +219,6 @@ class Daemon:
             self._kinds,
             notices,
         )
-
-
-def _log_failure(key: Key, cluster: str, error: Exception) -> None:
-    unforeseen = None if isinstance(error, ClusterError) else error
-    get_log().warning("action.failed", workload=str(key), worker=cluster, error=str(error), exc_info=unforeseen)
 
 
 def _ns(seconds: float) -> int:

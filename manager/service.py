@@ -14,8 +14,9 @@ from config.kubeconfig.sources import load_hub_kubeconfig
 from config.settings import Configuration
 from gates.leadership import Terms
 from manager.clock import SystemClock
-from manager.daemon import Daemon, StartupError, identify
+from manager.daemon import Daemon, identify
 from manager.election import Candidacy, ElectionThread
+from manager.errors import StartupError
 from manager.leadership import Alone, Leadership, LeadershipLostError
 from manager.logs import configure_logging, get_log
 from manager.systemd import Supervisor

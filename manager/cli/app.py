@@ -4,6 +4,7 @@ import typer
 
 from manager.cli import config, predict, predict_pods, simulate
 from manager.cli.cost_controller import cost_controller
+from manager.cli.demo import demo
 from manager.cli.local import local
 from manager.cli.run import run
 
@@ -20,6 +21,7 @@ app.command()(cost_controller)
 app.command()(predict.predict)
 app.command()(simulate.simulate)
 app.command()(predict_pods.predict_pods)
+app.command()(demo)
 app.command()(local)
 app.add_typer(config.app)
 

@@ -37,7 +37,7 @@ def run_service(config: Path | None, serve: "Callable[[Configuration], Awaitable
     """Load the configuration and run what serves until the process is told to stop."""
     from config.loading import load_configuration
     from config.problems import ConfigurationError
-    from manager.daemon import StartupError
+    from manager.errors import StartupError
     from manager.leadership import LeadershipLostError
 
     async def run_to_the_end() -> None:

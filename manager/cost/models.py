@@ -6,13 +6,23 @@ A package offers a model by an entry point of the group GROUP. Only the model th
 from importlib.metadata import EntryPoint, entry_points
 from typing import Final
 
+from config.settings import Configuration
 from engine.cost.models import SHIPPED, CostModel
+from manager.errors import StartupError
 
 GROUP: Final = "turnstile.cost_models"
 
 
 class ModelError(Exception):
     """The model cannot be used; the message is for the one who configured it."""
+
+
+def configured_model(configuration: Configuration) -> CostModel:
+    """Return the model that the configuration names; raises `StartupError` if it cannot be used."""
+    try:
+        return load_model(configuration.cost_controller.model)
+    except ModelError as error:
+        raise StartupError(f"costController.model: {error}") from error
 
 
 def load_model(name: str) -> CostModel:

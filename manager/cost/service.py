@@ -11,7 +11,8 @@ from manager.clock import SystemClock
 from manager.cost.clusters import ListedClusters
 from manager.cost.exposition import exposed
 from manager.cost.fleet import CostFleet
-from manager.daemon import StartupError, cost_model
+from manager.cost.models import configured_model
+from manager.errors import StartupError
 from manager.logs import configure_logging, get_log
 from manager.service import hub_access, stop_signal
 from workerclient.cluster import ClusterClient, Surroundings
@@ -22,13 +23,13 @@ async def serve_costs(configuration: Configuration) -> None:
     configure_logging(configuration.logging)
     stopped = stop_signal()
     surroundings = Surroundings(SystemClock(), random.SystemRandom().random, dict(os.environ))
-    model = cost_model(configuration)
+    model = configured_model(configuration)
     access = hub_access(configuration) if _needs_hub(configuration) else None
     try:
         hub = None if access is None else ClusterClient("hub", access, surroundings)
     except ValueError as error:
         raise StartupError(f"hub.kubeconfig: {error}") from error
-    loader = AccessLoader(hub, configuration.hub.namespace, configuration.kubeconfig_policy)
+    loader = AccessLoader(hub, configuration)
     has_costs = CostPlace.HUB in configuration.cost_controller.clusters
     clusters = ListedClusters(configuration, access if has_costs else None, loader)
     fleet = CostFleet(configuration, model, clusters, surroundings)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from manager.daemon import StartupError
+from manager.errors import StartupError
 from tests.integration.cost.world import BOOST, COST
 from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, Cluster, job, workload
 from tests.integration.orchestrator.world import SYSTEM, World, world
