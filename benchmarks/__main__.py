@@ -2,9 +2,10 @@
 
 import sys
 
-from benchmarks import engine_scale, local_server, orchestrator, worker_client
+from benchmarks import cost_controller, engine_scale, local_server, orchestrator, worker_client
 
 BENCHMARKS = {
+    "cost_controller": cost_controller.run,
     "engine_scale": engine_scale.run,
     "local_server": local_server.run,
     "orchestrator": orchestrator.run,

@@ -14,7 +14,7 @@ from config.loading import load_configuration
 from gates.actions import Decision
 from gates.view import Group
 from manager.daemon import Observers
-from manager.service import run
+from manager.service import run, serve
 
 
 def main(path: Path) -> None:
@@ -30,7 +30,7 @@ def main(path: Path) -> None:
 
     Thread(target=tell, daemon=True).start()
     configuration = load_configuration(path, os.environ).configuration
-    run(configuration, Observers(on_decision=count))
+    run(serve(configuration, Observers(on_decision=count)))
 
 
 if __name__ == "__main__":

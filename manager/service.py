@@ -5,6 +5,7 @@ import os
 import random
 import signal
 import socket
+from collections.abc import Coroutine
 from typing import Final
 from uuid import uuid4
 
@@ -30,19 +31,16 @@ from workerclient.kind import Key
 _DRAIN_SECONDS: Final = 10.0
 
 
-def run(configuration: Configuration, observers: Observers | None = None) -> None:
-    """Run the daemon as the business of this process; raises `StartupError` with one sentence if that cannot be."""
+def run(service: Coroutine[None, None, None]) -> None:
+    """Run a service as the business of this process."""
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(serve(configuration, observers))
+        runner.run(service)
 
 
 async def serve(configuration: Configuration, observers: Observers | None = None) -> None:
     """Run until SIGINT or SIGTERM; raises `StartupError` with one sentence if that cannot be."""
     configure_logging(configuration.logging)
-    stopped = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stopped.set)
+    stopped = stop_signal()
     surroundings = Surroundings(SystemClock(), random.SystemRandom().random, dict(os.environ))
     access = hub_access(configuration)
     try:
@@ -54,6 +52,15 @@ async def serve(configuration: Configuration, observers: Observers | None = None
     get_log().info("daemon.started", origin=identity.origin)
     await run_until(daemon, stopped, Supervisor.from_environment(os.environ), surroundings.clock)
     get_log().info("daemon.stopped")
+
+
+def stop_signal() -> asyncio.Event:
+    """Return what SIGINT and SIGTERM set from now on."""
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stopped.set)
+    return stopped
 
 
 async def run_until(daemon: Daemon, stopped: asyncio.Event, supervisor: Supervisor, clock: Clock) -> None:
