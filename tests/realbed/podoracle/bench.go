@@ -1,0 +1,3 @@
+package main
+
+func bench(sc *scenario, repetitions int) (any, error) { return nil, nil }
