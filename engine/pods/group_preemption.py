@@ -21,7 +21,7 @@ from engine.pods.group_strategies import (
 from engine.pods.outcomes import Possibilities, evicting, nothing, places_by_pod
 from engine.pods.placement import Placements, place_group
 from engine.pods.placement_rules import Placement, PlacementRules
-from engine.pods.snapshot import Snapshot, kind_of
+from engine.pods.snapshot import PodKind, Snapshot, kind_of
 from engine.pods.units import Unit, Units, possible_starts
 from engine.pods.values import Mode, PendingPod, PodGroup
 
@@ -87,15 +87,15 @@ class GroupCycle:
             last = self._members[max((self._group.min_count or 1) - self._bound_count - 1, 0)]
             members = sorted(members, key=lambda pod: (-pod.priority, pod is not last))
         yield members
-        if len({kind_of(pod) for pod in members}) == 1:
+        if len(set(map(_appearance, members))) == 1:
             return
-        seen = {tuple(map(kind_of, members))}
+        seen = {tuple(map(_appearance, members))}
         fixed = 1 if self._mode is Mode.V1_36 else 0
         for rest in islice(permutations(members[fixed:]), _MOST_ORDERS):
             order = [*members[:fixed], *rest]
-            kinds = tuple(map(kind_of, order))
-            if kinds not in seen:
-                seen.add(kinds)
+            appearances = tuple(map(_appearance, order))
+            if appearances not in seen:
+                seen.add(appearances)
                 yield order
 
     def _is_order_dependent(self, found: Sequence[Possibilities], others: Sequence[Sequence[PendingPod]]) -> bool:
@@ -236,6 +236,11 @@ class GroupCycle:
         """Return where members are expected: by the placement behind the evictions, in 1.36 by the one before them."""
         basis = way if end.way is None else end.way
         return {**_unplaced_nominations(members, basis), **places_by_pod(self._snapshot, members, basis)}
+
+
+def _appearance(pod: PendingPod) -> tuple[PodKind, str]:
+    """Return what makes it matter when a member is tried: one that finds no room keeps the nomination that it has."""
+    return kind_of(pod), pod.nominated_node
 
 
 def _unplaced_nominations(members: Sequence[PendingPod], way: Placement) -> dict[ObjectKey, str]:
