@@ -2,11 +2,12 @@
 
 import sys
 
-from benchmarks import engine_scale, local_server, worker_client
+from benchmarks import engine_scale, local_server, pods_scale, worker_client
 
 BENCHMARKS = {
     "engine_scale": engine_scale.run,
     "local_server": local_server.run,
+    "pods_scale": pods_scale.run,
     "worker_client": worker_client.run,
 }
 

@@ -1,4 +1,4 @@
-"""Random situations with a twist or several: what objects may say beyond the common case, drawn far more often than met.
+"""Random situations with twists: what objects may say beyond the common case, drawn far more often than it is met.
 
 Each twist changes the objects of an ordinary random situation in place; together they reach the corners of requests,
 node demands, budgets, groups and priorities that the plain ones leave alone.

@@ -1,8 +1,8 @@
 """Whether a group finds room, without deciding where.
 
 Equal members fill a cluster to the same number whichever node each takes first, so counting how many fit on every node
-is enough, and only nodes that changed are counted again. Unlike members are placed for real, and whether all of them find
-room may depend on the order in which the scheduler goes through the nodes.
+is enough, and only nodes that changed are counted again. Unlike members are placed for real, and whether all of them
+find room may depend on the order in which the scheduler goes through the nodes.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,7 +14,6 @@ from engine.pods.placement import ORDERED_NODES, eligible_nodes, place_group
 from engine.pods.placement_rules import PlacementRules, placed_count
 from engine.pods.snapshot import PodKind, Snapshot, kind_of
 from engine.pods.values import PendingPod
-
 
 _MOST_ORDERS: Final = 120
 """How many orders of the nodes are tried: all orders of five."""

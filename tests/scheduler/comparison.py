@@ -1,7 +1,7 @@
 """Does the engine list exactly what real kube-scheduler does?
 
-Every outcome that the scheduler shows must be listed. The converse takes patience: a rare branch of a tie may not show in
-a few runs, so what is listed but not seen is asked again with many more.
+Every outcome that the scheduler shows must be listed. The converse takes patience: a rare branch of a tie may not show
+in a few runs, so what is listed but not seen is asked again with many more.
 """
 
 import json

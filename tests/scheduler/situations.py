@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from random import Random
 
 from tests.builders import Json
+from tests.differential.dice import dice
 from tests.odd_pod_situations import odd_situation
 from tests.pod_situations import Situation, random_situation
 
@@ -12,7 +13,7 @@ PROFILES: dict[str, Callable[[Random], Situation]] = {"plain": random_situation,
 
 def scenario(profile: str, seed: int) -> Json:
     """Return the scenario of one seed."""
-    situation = PROFILES[profile](Random(f"{profile}/{seed}"))
+    situation = PROFILES[profile](dice(profile, seed))
     return {"name": f"{profile}/{seed}", "tags": [profile], "input": situation.as_input}
 
 

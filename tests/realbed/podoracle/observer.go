@@ -148,3 +148,13 @@ func (w *observer) isGroupRefused(sc *scenario) (bool, error) {
 }
 
 func nameOf(pod *corev1.Pod) string { return pod.Namespace + "/" + pod.Name }
+
+// nominates tells whether a patch of a pod's status gives it a node to hope for.
+func nominates(patch []byte) bool {
+	var change struct {
+		Status struct {
+			NominatedNodeName string `json:"nominatedNodeName"`
+		} `json:"status"`
+	}
+	return json.Unmarshal(patch, &change) == nil && change.Status.NominatedNodeName != ""
+}
