@@ -26,7 +26,8 @@ def odd_situation(random: Random) -> Situation:
         deepcopy(plain.budgets),
         plain.asks_for_group,
     )
-    for twist in random.sample(TWISTS, random.choice([1, 2, 2, 3, 4])):
+    chosen = random.sample(TWISTS, random.choice([1, 2, 2, 3, 4]))
+    for twist in sorted(chosen, key=TWISTS.index):
         twist(random, situation)
     return situation
 
@@ -106,8 +107,10 @@ def overhead(random: Random, situation: Situation) -> None:
 
 
 def pod_level_resources(random: Random, situation: Situation) -> None:
-    """Requests of the pod as a whole replace those of its containers."""
+    """Requests of the pod as a whole replace those of its containers, which may not ask for more."""
     for raw in _some(random, situation.pods):
+        for container in [*raw["spec"]["containers"], *raw["spec"].get("initContainers", ())]:
+            container["resources"] = {"requests": {"cpu": "100m"}}
         raw["spec"]["resources"] = {"requests": {"cpu": random.choice([1, 2, 3])}}
 
 
@@ -339,7 +342,6 @@ TWISTS: tuple[Twist, ...] = (
     devices,
     init_containers,
     overhead,
-    pod_level_resources,
     several_containers,
     host_ports,
     negative_priorities,
@@ -355,4 +357,5 @@ TWISTS: tuple[Twist, ...] = (
     finished_pods,
     many_small_pods,
     a_large_group,
+    pod_level_resources,  # the last: others would make containers ask for more than their pod
 )

@@ -17,6 +17,25 @@ from engine.pods.values import PendingPod
 
 _MOST_ORDERS: Final = 120
 """How many orders of the nodes are tried: all orders of five."""
+_MOST_TRIALS: Final = 4000
+
+
+class Trials:
+    """How often a forecast may still place a group of unlike members before it gives up listing further ways."""
+
+    def __init__(self) -> None:
+        """Start with all of them."""
+        self._left = _MOST_TRIALS
+        self.ran_out = False
+
+    def count(self) -> None:
+        """Count one."""
+        self._left -= 1
+
+    def may_go_on(self) -> bool:
+        """Tell whether another way may be followed, and remember when not."""
+        self.ran_out |= self._left <= 0
+        return self._left > 0
 
 
 class GroupFit(Protocol):
@@ -38,7 +57,7 @@ def group_fit(snapshot: Snapshot, members: Sequence[PendingPod], rules: Placemen
 
 
 def group_fits(
-    snapshot: Snapshot, members: Sequence[PendingPod], rules: PlacementRules, *, limit: int
+    snapshot: Snapshot, members: Sequence[PendingPod], rules: PlacementRules, *, limit: int, trials: Trials
 ) -> Iterator[GroupFit]:
     """Yield one way to tell for each order of the nodes that may matter; each is to be used up before the next."""
     eligible = eligible_nodes(snapshot, members)
@@ -46,10 +65,10 @@ def group_fits(
         yield group_fit(snapshot, members, rules)
         return
     for order in islice(permutations(eligible), _MOST_ORDERS):
-        fit = _PlacedInOrder(snapshot, members, rules, order)
+        fit = _PlacedInOrder(snapshot, members, rules, order, trials)
         if fit.has_room(()):
             yield fit
-        if not fit.met_tie:
+        if not fit.met_tie or not trials.may_go_on():
             return
 
 
@@ -100,15 +119,22 @@ class _PlacedInOrder:
     is_monotone = False
 
     def __init__(
-        self, snapshot: Snapshot, members: Sequence[PendingPod], rules: PlacementRules, order: Sequence[int]
+        self,
+        snapshot: Snapshot,
+        members: Sequence[PendingPod],
+        rules: PlacementRules,
+        order: Sequence[int],
+        trials: Trials,
     ) -> None:
         self._snapshot = snapshot
         self._members = members
         self._rules = rules
         self._order = order
+        self._trials = trials
         self.met_tie = False
 
     def has_room(self, changed: Iterable[str]) -> bool:  # noqa: ARG002 - everything is looked at anyway
+        self._trials.count()
         placing = OrderedPlacing(self._snapshot, self._members, self._rules, self._order)
         way = placing.run()
         self.met_tie |= placing.met_tie

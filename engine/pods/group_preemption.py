@@ -10,6 +10,7 @@ from typing import Final
 from config.api.meta import ObjectKey
 from engine.pods.answer import Explanation, Forecast, Outcome, Reason, ReasonCode, Result, UnitKind
 from engine.pods.budgets import ChargeRules, Ledger
+from engine.pods.capacity import Trials
 from engine.pods.group_strategies import (
     GroupEnd,
     GroupTask,
@@ -53,6 +54,7 @@ class GroupCycle:
         needed = max((group.min_count or 1) - self._bound_count, 1)
         self._rules = PlacementRules(needed, stops_early=mode is not Mode.V1_36)
         self._units = Units(snapshot.model, mode, UnitKind.POD_GROUP)
+        self._trials = Trials()
         self._approximate: dict[str, None] = {}
         self._warnings: dict[str, None] = {}
         self._explanation: Explanation | None = None
@@ -184,14 +186,14 @@ class GroupCycle:
         if not enough:
             return
         ledger = Ledger(self._snapshot.model.budgets.values(), ChargeRules.of(self._mode, UnitKind.POD_GROUP))
-        task = GroupTask(cleared, members, self._rules, units, ledger, self._limit, self._explains)
+        task = GroupTask(cleared, members, self._rules, units, ledger, self._limit, self._explains, self._trials)
         first: GroupEnd | None = None
         for end in self._ends(task, enough):
             first = first or end
             for way in short if end.way is None else short[:1]:
                 nominated = self._nominations(members, way, end)
                 possibilities.add(evicting(end.victims, end.violations, nominated))
-        possibilities.note(is_complete=task.is_complete)
+        possibilities.note(is_complete=task.is_complete and not self._trials.ran_out)
         if first is not None:
             self._explain(task, members, first)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from engine.pods.budgets import Ledger, Violations
-from engine.pods.capacity import group_fit, group_fits
+from engine.pods.capacity import Trials, group_fit, group_fits
 from engine.pods.explanation import ReprieveStep
 from engine.pods.group_rooms import FrozenRoom, ReplacedRoom
 from engine.pods.placement import place_group
@@ -38,6 +38,7 @@ class GroupTask:
     ledger: Ledger
     limit: int
     explains: bool
+    trials: Trials
     is_complete: bool = True
     steps: tuple[ReprieveStep, ...] = field(default=())
 
@@ -71,7 +72,7 @@ def evict_by_placing_again(task: GroupTask) -> Iterator[GroupEnd]:
     """1.36: put back whoever still leaves room for the group somewhere."""
     ties = in_order(task.units)
     possible = task.violations()
-    for fit in group_fits(task.snapshot, task.members, task.rules, limit=task.limit):
+    for fit in group_fits(task.snapshot, task.members, task.rules, limit=task.limit, trials=task.trials):
         room = ReplacedRoom(task.snapshot, fit)
         for violations in possible:
             ends, is_complete = reprieve(room, ties, violations, task.limit)

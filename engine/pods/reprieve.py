@@ -15,6 +15,7 @@ from engine.pods.load import Shortage
 from engine.pods.units import Unit
 
 _MOST_ORDERS: Final = 720
+_MOST_CAPRICIOUS_ORDERS: Final = 24
 
 
 class Refusal(NamedTuple):
@@ -132,7 +133,8 @@ class _Search:
             self._is_complete &= next(ways, None) is None
             return options
         orders = permutations(tied)
-        options = _distinct([first, *map(self._keep_in_order, islice(orders, _MOST_ORDERS))])
+        most = _MOST_CAPRICIOUS_ORDERS if self._room.is_capricious else _MOST_ORDERS
+        options = _distinct([first, *map(self._keep_in_order, islice(orders, most))])
         self._is_complete &= next(orders, None) is None
         return options
 

@@ -1,4 +1,4 @@
-"""A situation on a real API server: objects go in, the kubelet's part is played, and what the scheduler did comes out."""
+"""A situation on a real API server: objects go in, the kubelet's part is played, what the scheduler did comes out."""
 
 from collections.abc import Iterator
 from copy import deepcopy

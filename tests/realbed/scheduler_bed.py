@@ -59,6 +59,10 @@ class ControlPlane:
         is_json = (reply.getheader("Content-Type") or "").startswith("application/json")
         return reply.status, json.loads(content) if is_json else {}
 
+    def close(self) -> None:
+        """Hang up."""
+        self._connection.close()
+
     def is_ready(self) -> bool:
         """Tell whether all start-up hooks are done and the first namespaces exist."""
         try:

@@ -16,7 +16,7 @@ POD_CYCLES = Path(__file__).parents[1] / "data" / "pod-cycles.jsonl.gz"
 
 #: Profile, first seed, count: seeds of their own.
 _SEEDS = [("plain", 1, 120), ("odd", 1, 180)]
-_RUNS = 48
+_RUNS = 64
 
 
 def load() -> list[Json]:

@@ -2,7 +2,9 @@
 
 Each situation is looked at by a scheduler; where it evicts, the kubelet's part is played and the next cycle is forecast
 and looked at, too. A scheduler that starts meets the pods before or after their group, and takes those that came before
-in no order; so all orders of arrival are forecast. Repeat a failing run with TURNSTILE_DIFFERENTIAL_SEED=<the seed it printed>; widen one with
+in no order; so all orders of arrival are forecast.
+
+Repeat a failing run with TURNSTILE_DIFFERENTIAL_SEED=<the seed it printed>; widen one with
 TURNSTILE_BED_COUNT=<situations per release>.
 """
 
@@ -42,7 +44,9 @@ def bed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
         if is_continuous_integration():
             install_go()
         with ProcessGroup(directory / "logs") as processes:
-            yield Bed(scheduler_bed.start(processes, directory, RELEASES[request.param]))
+            plane = scheduler_bed.start(processes, directory, RELEASES[request.param])
+            yield Bed(plane)
+            plane.close()
     except ToolchainError as error:
         if is_continuous_integration():
             raise
@@ -105,7 +109,7 @@ def _is_pending(raw: Json) -> bool:
 
 
 def _goes_on_at_once(outcomes: list[Outcome], objects: list[Json]) -> bool:
-    """Tell whether a part of a group may be bound: the rest has its next cycle at once, and two would be seen as one."""
+    """Tell whether part of a group may be bound: the rest has its next cycle at once, and two would be seen as one."""
     waiting = sum(map(_is_pending, objects))
     return any(outcome.bound and len(outcome.bound) < waiting for outcome in outcomes)
 
