@@ -83,22 +83,27 @@ class GroupCycle:
 
     def _orders(self) -> Iterator[list[PendingPod]]:
         """Yield the orders in which members may be tried, the present one first; equal members are not told apart."""
-        members = sorted(self._members, key=lambda pod: -pod.priority)
-        if self._mode is Mode.V1_36:
-            # The pod whose arrival completed the group is tried first, the others in no fixed order.
-            last = self._members[max((self._group.min_count or 1) - self._bound_count - 1, 0)]
-            members = sorted(members, key=lambda pod: (-pod.priority, pod is not last))
-        yield members
-        if len(set(map(_appearance, members))) == 1:
-            return
-        seen = {tuple(map(_appearance, members))}
-        fixed = 1 if self._mode is Mode.V1_36 else 0
-        for rest in islice(permutations(members[fixed:]), _MOST_ORDERS):
-            order = [*members[:fixed], *rest]
+        seen = set()
+        for arrived in islice(self._arrivals(), _MOST_ORDERS):
+            order = sorted(arrived, key=lambda pod: -pod.priority)
             appearances = tuple(map(_appearance, order))
             if appearances not in seen:
                 seen.add(appearances)
                 yield order
+
+    def _arrivals(self) -> Iterator[Sequence[PendingPod]]:
+        """Yield the orders in which members may enter the queue.
+
+        1.36 keeps the first members out of it until enough are there, then takes the one that completed the group, the
+        earlier ones in no fixed order, and the later ones as they come.
+        """
+        if self._mode is not Mode.V1_36:
+            yield from permutations(self._members)
+            return
+        completing = min(max((self._group.min_count or 1) - self._bound_count - 1, 0), len(self._members) - 1)
+        earlier, later = self._members[:completing], self._members[completing + 1 :]
+        for order in permutations(earlier):
+            yield [self._members[completing], *order, *later]
 
     def _is_order_dependent(self, found: Sequence[Possibilities], others: Sequence[Sequence[PendingPod]]) -> bool:
         """Tell whether another order of the members' arrival would lead elsewhere."""
