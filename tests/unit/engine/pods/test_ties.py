@@ -197,3 +197,12 @@ CAPRICIOUS = [
 def test_release_36_may_take_a_unit_back_only_after_another() -> None:
     """While n3 is emptier, p2 goes there and no other member fits beside a; once d is back there, p2 goes elsewhere."""
     assert answers(grouped(*CAPRICIOUS, mode=Mode.V1_36)) == ["preempting: a b e f", "preempting: b c e f"]
+
+
+def test_release_36_tries_members_that_never_waited_as_they_came() -> None:
+    """A basic group is complete with its first member, so nobody is kept out of the queue."""
+    large, small = pod("p1", 4, 10, group="pg"), pod("p2", 1, 10, group="pg")
+    found = grouped(
+        node("n1"), *gang("pg", 10, small, large, pod("p3", 1, 10, group="pg"), minimum=None), mode=Mode.V1_36
+    )
+    assert [sorted(key.name for key in outcome.bound) for outcome in found.outcomes] == [["p2", "p3"]]
