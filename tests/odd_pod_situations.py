@@ -121,9 +121,14 @@ def several_containers(random: Random, situation: Situation) -> None:
 
 
 def host_ports(random: Random, situation: Situation) -> None:
-    """Ports of the node that only one pod can have."""
+    """Ports of the node that only one pod can have, and no two running ones do."""
+    taken = set()
     for raw in _some(random, situation.pods, 0.5):
         port: Json = {"containerPort": 80, "hostPort": random.choice([80, 80, 81])}
+        place = raw["spec"].get("nodeName")
+        if place and (place, port["hostPort"]) in taken:
+            continue
+        taken.add((place, port["hostPort"]))
         if random.random() < 0.3:
             port["hostIP"] = random.choice(["10.0.0.1", "0.0.0.0"])  # noqa: S104 - a wildcard in test data
         if random.random() < 0.2:
