@@ -206,3 +206,16 @@ def test_release_36_tries_members_that_never_waited_as_they_came() -> None:
         node("n1"), *gang("pg", 10, small, large, pod("p3", 1, 10, group="pg"), minimum=None), mode=Mode.V1_36
     )
     assert [sorted(key.name for key in outcome.bound) for outcome in found.outcomes] == [["p2", "p3"]]
+
+
+def test_release_36_charges_the_rest_of_a_group_only_until_one_pod_overdraws() -> None:
+    """Met first, g2 spends what s would need; met after g1, which overdraws, it is not charged at all."""
+    found = grouped(
+        *[node("n1"), node("n2"), node("n3", 8)],
+        *[pod("g1", 1, 1, on="n1", group="g", app="x"), pod("g2", 1, 1, on="n2", group="g", app="y")],
+        *[pod("s", 4, 0, on="n3", app="y", started=9), pod("t", 4, 0, on="n3", started=1)],
+        *[group("g", 1, mode="all"), budget("x", 0), budget("y", 1)],
+        *gang("pg", 10, pod("p", 4, 10, group="pg", only="n3")),
+        mode=Mode.V1_36,
+    )
+    assert answers(found) == ["preempting: s", "preempting: t"]
