@@ -148,6 +148,8 @@ class Worker(Section):
     it (`exclude`), or nominate one such worker at a time per `gates.singleClusterPreemptionTimeout` (`sequential`)."""
     labels: Annotated[tuple[tuple[str, str], ...], Labels()] = ()
     """Labels of the worker."""
+    kueue_configuration: FilePath | None = None
+    """A file with the Configuration of the worker's Kueue, for forecasts. Without it they assume Kueue's defaults."""
 
     @model_validator(mode="after")
     def _burst_not_below_qps(self) -> Self:
@@ -183,23 +185,54 @@ class Gates(Section):
     """How long one worker may preempt for a workload before the next worker may. Not less than the longest termination
     grace period of a victim and the time to schedule after it."""
     policy: Annotated[GatePolicy, OneOf(GatePolicy)] = GatePolicy.FIRST_COME_FIRST_SERVED
-    """Which gate opens next: that of the worker that asked first."""
+    """Which gate opens next: that of the worker that asked first (`FirstComeFirstServed`); after `gracePeriod` that of
+    the worker whose forecast costs least (`LeastDisruption`); or that of the first, but only after `gracePeriod`, in
+    which another worker may admit without preempting anybody (`PreferNoPreemption`)."""
+    grace_period: Annotated[timedelta, GoDuration(_SECOND, "10s")] = timedelta(seconds=10)
+    """How long `LeastDisruption` and `PreferNoPreemption` wait after the first worker asked; not longer than
+    `singleClusterPreemptionTimeout`. They do not wait for workers that the forecast rules out."""
+    skip_futile: Annotated[bool, _ON] = False
+    """Pass over a worker, for one timeout, whose forecast says that preempting there would not help."""
     hold_while_quota_reserved: Annotated[bool, _ON] = True
     """Open no further gate while a worker has reserved quota and waits for its own admission checks."""
     gate_single_target: Annotated[bool, _ON] = True
     """Gate also the replicas of workloads that can go to one worker only."""
+
+    @model_validator(mode="after")
+    def _grace_within_the_timeout(self) -> Self:
+        was_set = "grace_period" in self.model_fields_set
+        if was_set and self.grace_period > self.single_cluster_preemption_timeout:
+            raise _refused_at("grace_period", self.grace_period, "not longer than singleClusterPreemptionTimeout")
+        return self
 
 
 class Dispatcher(Section):
     """Which workers get a replica of a workload."""
 
     mode: Annotated[DispatcherMode, OneOf(DispatcherMode)] = DispatcherMode.ALL_AT_ONCE
-    """All connected workers (`AllAtOnce`), some more each round (`Incremental`), or those that another controller
-    writes to the Workload's nominatedClusterNames (`External`)."""
+    """All connected workers (`AllAtOnce`), some more each round (`Incremental`), those that another controller writes
+    to the Workload's nominatedClusterNames (`External`), or first one worker where the workload is forecast to fit
+    without preemption (`ForecastFirst`)."""
     step_size: Annotated[int, WholeNumber(1, 1000)] = 3
     """How many workers a round adds (`Incremental`)."""
     round_timeout: Annotated[timedelta, GoDuration(_SECOND, "5m")] = timedelta(minutes=5)
     """How long a round lasts (`Incremental`)."""
+    forecast_round_timeout: Annotated[timedelta, GoDuration(_SECOND, "10s")] = timedelta(seconds=10)
+    """How long one worker is tried alone before all others are nominated too (`ForecastFirst`)."""
+
+
+class Forecast(Section):
+    """Predicts what each worker would do with a workload, and checks afterwards whether that was right."""
+
+    enabled: Annotated[bool, _ON] = True
+    """Follow the queues, flavors and workloads of every worker, and forecast from them. A worker that does not let us
+    read one of these kinds has no forecasts; everything else goes on."""
+    minimum_hit_rate: Annotated[int, WholeNumber(0, 100)] = 80
+    """The percentage of a worker's last forecasts that must have been exact; below it policies and dispatch do not use
+    its forecasts. Forecasts that the cluster overtook, or that ran out of time, are not counted."""
+    hit_rate_window: Annotated[int, WholeNumber(1, 1000)] = 20
+    """How many of a worker's last forecasts are counted; nothing is concluded from fewer than five, or from fewer than
+    this if it is less."""
 
 
 class CustomKind(Section):

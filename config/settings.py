@@ -13,10 +13,12 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from config import names
+from config.choices import DispatcherMode, GatePolicy
 from config.fieldtypes import REFUSED, GoDuration, RefusedError, Switch, Text
 from config.sections import (
     Discovery,
     Dispatcher,
+    Forecast,
     Gates,
     Http,
     Hub,
@@ -53,6 +55,8 @@ class Configuration(Section, BaseSettings):
     """When preemption gates open."""
     dispatcher: Dispatcher = Dispatcher()
     """Which workers get a replica of a workload."""
+    forecast: Forecast = Forecast()
+    """What each worker would do with a workload, and whether that came true."""
     jobs: Jobs = Jobs()
     """Which workloads are taken."""
     worker_lost_timeout: Annotated[timedelta, GoDuration(timedelta(seconds=1), "15m")] = timedelta(minutes=15)
@@ -102,6 +106,7 @@ class Configuration(Section, BaseSettings):
 
 
 def _mistakes_across_sections(values: Tree) -> Iterator[InitErrorDetails]:
+    yield from _needs_forecasts(values)
     workers = values.get("workers", ())
     discovers = not _is_off(_attribute(values.get("discovery"), "enabled"))
     if not discovers and not workers:
@@ -116,6 +121,27 @@ def _mistakes_across_sections(values: Tree) -> Iterator[InitErrorDetails]:
             yield _mistake(("workers", index, "name"), name, "a name that no other worker has", also_at=at)
         if not discovers and isinstance(worker, dict | Worker) and _attribute(worker, "kubeconfig") is None:
             yield _mistake(("workers", index, "kubeconfig"), None, "a kubeconfig, because discovery.enabled is false")
+
+
+def _needs_forecasts(values: Tree) -> Iterator[InitErrorDetails]:
+    """Yield the settings that do nothing without forecasts."""
+    if not _is_off(_attribute(values.get("forecast"), "enabled")):
+        return
+    policy = _attribute(values.get("gates"), "policy")
+    if policy == GatePolicy.LEAST_DISRUPTION:
+        yield _mistake(("gates", "policy"), policy, f"not {policy}, because forecast.enabled is false")
+    if _is_on(_attribute(values.get("gates"), "skip_futile")):
+        yield _mistake(("gates", "skip_futile"), value=True, allowed="false, because forecast.enabled is false")
+    mode = _attribute(values.get("dispatcher"), "mode")
+    if mode == DispatcherMode.FORECAST_FIRST:
+        yield _mistake(("dispatcher", "mode"), mode, f"not {mode}, because forecast.enabled is false")
+
+
+def _is_on(value: object) -> bool:
+    try:
+        return bool(Switch().parse(value))
+    except RefusedError:
+        return False
 
 
 def _is_off(value: object) -> bool:

@@ -5,7 +5,7 @@ It changes only with the state, never with the clock, so that writing it does no
 
 from config.api.meta import format_time
 from gates.ledger import last_opening
-from gates.opening import Hold, NextGate, Wait
+from gates.opening import Defer, Hold, NextGate, Wait
 from gates.texts import MESSAGE_LIMIT, cut
 from gates.view import Group, Reach
 
@@ -25,6 +25,8 @@ def pending_message(group: Group, gate: NextGate) -> str:
             parts.append(f"next is {worker.name}, when the timeout of {holder.cluster} has passed")
         case Hold(reserved_on=reserved_on):
             parts.append(f"no gate opens while {reserved_on} has quota reserved")
+        case Defer(worker=worker, due_ns=due_ns, why=why):
+            parts.append(f"{worker.name} waits until {format_time(due_ns)} at the latest: {why}")
         case _:
             pass
     lost = [worker.name for worker in group.listed if worker.reach is not Reach.SYNCED]

@@ -8,8 +8,9 @@ from gates.cleaning import remove_from
 from gates.dispatch import Nomination, nominate
 from gates.ledger import last_opening, observed_openings, standing_openings
 from gates.narrative import pending_message
-from gates.opening import Hold, NextGate, Open, Wait, next_gate, remaining_window
-from gates.settings import Settings, UngatedPolicy
+from gates.opening import Defer, Hold, NextGate, Open, Wait, next_gate, remaining_window
+from gates.settings import Dispatcher, Settings, UngatedPolicy
+from gates.verifying import record_of
 from gates.view import CheckState, GateSupport, Group, Opening, Ownership, Reach, Worker
 
 Policies = Mapping[str, UngatedPolicy]
@@ -56,7 +57,7 @@ def _opening_steps(group: Group, gate: NextGate) -> Steps:
     ledger = _with(standing_openings(group), gate.opening)
     if ledger == group.workload.openings:
         return (Step((action,)),)
-    return (Step((RecordOpenings(ledger),)), Step((action,)))
+    return (Step((RecordOpenings(ledger, record_of(gate.worker, gate.opening)),)), Step((action,)))
 
 
 def _with(openings: tuple[Opening, ...], new: Opening) -> tuple[Opening, ...]:
@@ -71,7 +72,7 @@ def _no_later_than(group: Group, now_ns: int) -> tuple[Opening, ...]:
 
 def _timer(gate: NextGate, settings: Settings) -> int | None:
     match gate:
-        case Wait(remaining_ns=remaining):
+        case Wait(remaining_ns=remaining) | Defer(remaining_ns=remaining):
             return remaining
         case Hold():
             return settings.timeout_ns
@@ -104,7 +105,9 @@ def _dispatch_steps(group: Group, nomination: Nomination, settings: Settings, po
     if nomination.round_started_ns is not None:
         steps.append(Step((StartRound(nomination.round_started_ns),)))
     nominated = [w for w in group.listed if w.name in nomination.clusters and w.reach is Reach.SYNCED]
-    gated = settings.gate_single_target or len(nomination.clusters) > 1
+    rounds_follow = settings.dispatcher is Dispatcher.FORECAST_FIRST and len(group.listed) > 1
+    several = len(nomination.clusters) > 1 or rounds_follow
+    gated = settings.gate_single_target or several
     plain = [w for w in nominated if not _takes_turns(w, policies)]
     changes: list[Action] = [CreateReplica(w.name, gated=gated) for w in plain if _may_get_replica(w)]
     changes += [remove_from(w) for w in group.holders if w.name not in nomination.clusters]

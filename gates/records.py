@@ -11,6 +11,7 @@ from typing import Any
 
 from config.api.meta import Condition, conditions, parse_time
 from gates import marks
+from gates.forecasts import ForecastRecord, parse_record
 from gates.ledger import parse_openings
 from gates.shape import SpecShape, spec_shape
 from gates.view import CheckState, Opening, OutOfSync
@@ -69,6 +70,7 @@ class HubRecord:
     nominated: tuple[str, ...] = ()
     openings: tuple[Opening, ...] = ()
     round_started_ns: int | None = None
+    forecast: ForecastRecord | None = None
     out_of_sync: Mapping[str, OutOfSync] = field(default_factory=dict)
     owner: Owner | None = None
     component_index: int | None = None
@@ -144,6 +146,7 @@ def hub_record(raw: Obj) -> HubRecord:
         nominated=tuple(status.get("nominatedClusterNames") or ()),
         openings=parse_openings(annotations.get(marks.GATE_OPENINGS)),
         round_started_ns=_whole(annotations, marks.ROUND_STARTED),
+        forecast=parse_record(annotations.get(marks.FORECAST)),
         out_of_sync=_out_of_sync(annotations),
         owner=_owner(metadata, annotations),
         component_index=_whole(annotations, marks.COMPONENT_INDEX),
