@@ -7,21 +7,26 @@ from functools import partial
 
 from config.kubeconfig.access import ClusterAccess
 from config.settings import Configuration
+from engine.configuration import KueueConfiguration
 from gates.actions import Decision
+from gates.forecasts import ForecastRecord
 from gates.marks import HubIdentity
-from gates.settings import Dispatcher, Settings, UngatedPolicy
+from gates.settings import Dispatcher, GatePolicy, Settings, UngatedPolicy
 from gates.view import Group
 from manager.absences import Absences
 from manager.access import AccessLoader, sources
 from manager.fleet import Fleet
+from manager.forecasts import Forecasts
 from manager.garbage import GarbageCollector
 from manager.hub import HubLink, HubNotices
 from manager.hubwrites import HubHand
 from manager.kinds import NAMESPACES, job_kinds
+from manager.kueue_configuration import KueueConfigurationError, load_kueue_configuration
 from manager.lanes import Lanes
 from manager.logs import get_log
+from manager.observation import Observation
 from manager.queue import KeyedQueue
-from manager.reconciler import Hands, Pulse, Reconciler, Rules
+from manager.reconciler import Hands, Listeners, Look, Pulse, Reconciler, Rules
 from manager.remote import RemoteHand
 from manager.rivals import RivalError, refuse_rivals
 from manager.snapshots import Snapshots
@@ -43,6 +48,19 @@ class Observers:
     """Who is told what the daemon does; for journals and tests."""
 
     on_decision: Callable[[Group, Decision], None] | None = None
+    on_look: Callable[[Look], None] | None = None
+    on_forecast: Callable[[ForecastRecord], None] | None = None
+
+    def listeners(self, forecasts: Forecasts | None) -> Listeners:
+        """Return who listens to the reconciler."""
+        tell = self.on_decision
+        looks = [] if tell is None else [lambda look: tell(look.group, look.decision)]
+        looks += [] if self.on_look is None else [self.on_look]
+        records = [] if self.on_forecast is None else [self.on_forecast]
+        if forecasts is None:
+            return Listeners(tuple(looks), tuple(records))
+        looks.append(lambda look: forecasts.note_decision(look.group, look.decision))
+        return Listeners(tuple(looks), (*records, forecasts.note_record), (forecasts.forget,))
 
 
 def settings_of(configuration: Configuration) -> Settings:
@@ -57,12 +75,28 @@ def settings_of(configuration: Configuration) -> Settings:
         round_ns=_ns(dispatcher.round_timeout.total_seconds()),
         worker_lost_ns=_ns(configuration.worker_lost_timeout.total_seconds()),
         reject_ownerless=configuration.jobs.ownerless_workloads == "Reject",
+        policy=GatePolicy(gates.policy),
+        grace_ns=_ns(gates.grace_period.total_seconds()),
+        skip_futile=gates.skip_futile,
+        forecast_round_ns=_ns(dispatcher.forecast_round_timeout.total_seconds()),
     )
 
 
 def policies_of(configuration: Configuration) -> Mapping[str, UngatedPolicy]:
     """Return what to do with each worker whose Kueue does not know gates."""
     return {worker.name: UngatedPolicy(worker.gates_unsupported) for worker in configuration.workers}
+
+
+def kueues_of(configuration: Configuration) -> Mapping[str, KueueConfiguration]:
+    """Return the Kueue Configurations that are known, by worker."""
+    found = {}
+    for index, worker in enumerate(configuration.workers):
+        if worker.kueue_configuration is not None:
+            try:
+                found[worker.name] = load_kueue_configuration(worker.kueue_configuration)
+            except KueueConfigurationError as error:
+                raise StartupError(f"workers[{index}].kueueConfiguration: {error}") from error
+    return found
 
 
 async def identify(configuration: Configuration, access: ClusterAccess, surroundings: Surroundings) -> HubIdentity:
@@ -92,6 +126,7 @@ class Daemon:
         self._configuration = configuration
         self._surroundings = surroundings
         self._kinds = job_kinds(configuration.jobs)
+        self._kueues = kueues_of(configuration)
         self.identity = identity
         clock, jitter = surroundings.clock, surroundings.jitter
         self.workloads: KeyedQueue[Key] = KeyedQueue(clock)
@@ -123,17 +158,22 @@ class Daemon:
             clock,
             wakeups.worker,
         )
+        self.forecasts = (
+            Forecasts(configuration.forecast, settings, identity, self.fleet.links, clock)
+            if configuration.forecast.enabled
+            else None
+        )
         self.lanes = Lanes(clock, jitter, self.workloads.add_after, _log_failure)
         remote = RemoteHand(self.hub, identity, clock)
         self._reconciler = Reconciler(
             self.hub,
             self.fleet.links,
-            Snapshots(self.hub, self.fleet.links, self._absences.missing_since, self.lanes, clock),
+            Snapshots(self.hub, self.fleet.links, self._absences.missing_since, self.lanes, clock, self.forecasts),
             Hands(HubHand(self.hub, clock), remote, self.lanes),
             Rules(identity, settings, policies_of(configuration)),
             self.workloads,
             Pulse(clock, jitter),
-            on_decision=(observers or Observers()).on_decision,
+            listeners=(observers or Observers()).listeners(self.forecasts),
         )
         self._statuses = Statuses(self.hub, self.fleet, self.conditions, clock, jitter)
         interval = configuration.gc_interval.total_seconds()
@@ -188,7 +228,14 @@ class Daemon:
             self.identity.origin,
             self._kinds,
             notices,
+            self._observe(name, access),
         )
+
+    def _observe(self, name: str, access: ClusterAccess) -> Observation | None:
+        if self.forecasts is None:
+            return None
+        kueue = self._kueues.get(name) or load_kueue_configuration(None)
+        return Observation(name, access, self._surroundings, kueue, self._wakeups.remote_workload)
 
 
 def _log_failure(key: Key, cluster: str, error: Exception) -> None:

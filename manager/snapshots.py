@@ -6,6 +6,7 @@ from gates.assembling import HubJobs, Snapshot, WorkerFacts
 from gates.jobs.records import JobRecord
 from gates.records import HubRecord, ReplicaRecord
 from gates.view import Reach
+from manager.forecasts import Forecasts, Insight
 from manager.hub import HubLink
 from manager.lanes import Lanes
 from manager.remote import remote_members
@@ -25,7 +26,9 @@ class Snapshots:
         lost_since: Callable[[str], int],
         lanes: Lanes,
         clock: Clock,
+        forecasts: Forecasts | None = None,
     ) -> None:
+        self._forecasts = forecasts
         self._hub = hub
         self._links = links
         self._lost_since = lost_since
@@ -68,6 +71,7 @@ class Snapshots:
         replica = found if isinstance(found, ReplicaRecord) and reach is Reach.SYNCED else None
         memory = link.recall(key)
         now = self._clock.monotonic()
+        insight = self._insight(link, record, replica, reach)
         return WorkerFacts(
             name=name,
             position=position,
@@ -84,7 +88,15 @@ class Snapshots:
             confirmed=frozenset(memory.confirmed),
             busy=self._lanes.is_busy(key, name),
             problem=problem,
+            forecast=insight.forecast,
+            forecast_reliable=insight.is_reliable,
+            witness=insight.witness,
         )
+
+    def _insight(self, link: WorkerLink, hub: HubRecord, replica: ReplicaRecord | None, reach: Reach) -> Insight:
+        if self._forecasts is None or reach is not Reach.SYNCED:
+            return Insight()
+        return self._forecasts.about(link, hub, replica)
 
 
 def _jobs(link: WorkerLink, key: Key, jobs: HubJobs) -> tuple[JobRecord, ...]:

@@ -19,6 +19,7 @@ from gates.settings import MINUTE, SECOND
 from gates.support import dialect_served, judge_replica
 from gates.view import GateSupport, Reach
 from manager.kinds import WORKLOADS, api_kind
+from manager.observation import Observation
 from workerclient.cache import Unreadable
 from workerclient.cluster import ClientLimits, ClusterClient, Connection, ConnectionReport, Followed, Surroundings
 from workerclient.errors import ClusterError
@@ -63,8 +64,11 @@ class WorkerLink:
         origin: str,
         kinds: Iterable[JobKind],
         notices: Notices,
+        observation: Observation | None = None,
     ) -> None:
         self.name = name
+        self.observation = observation
+        """What forecasts are made from; None when they are switched off."""
         self.access = access
         self.dialect: Dialect = KUEUE
         self.memory: dict[Key, Remembered] = {}
@@ -183,10 +187,14 @@ class WorkerLink:
         async with asyncio.TaskGroup() as group:
             group.create_task(self.client.run())
             group.create_task(self._understand())
+            if self.observation is not None:
+                group.create_task(self.observation.run())
 
     def reconfigure(self, access: ClusterAccess) -> None:
         """Go on with another address or identity."""
         self.client.reconfigure(access)
+        if self.observation is not None:
+            self.observation.reconfigure(access)
         self.access = access
 
     async def _understand(self) -> None:

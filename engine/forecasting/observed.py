@@ -10,6 +10,7 @@ from config.api.meta import ObjectKey
 from engine.configuration import KueueConfiguration
 from engine.forecasting.tenants import Tenant, tenant_of
 from engine.model import ClusterModel
+from engine.objects.workloads import Workload
 
 OBSERVED_KINDS: Final = (
     "Namespace",
@@ -31,6 +32,7 @@ class ObservedCluster:
     def __init__(self, configuration: KueueConfiguration | None = None) -> None:
         self.model: Final = ClusterModel(configuration)
         self.tenants: Final[dict[ObjectKey, Tenant]] = {}
+        self._preempted_for: dict[str, set[ObjectKey]] = {}
         self.version = 0
         """Grows with every change, so that an answer can be known to be still good."""
         self.last_change = ""
@@ -48,16 +50,25 @@ class ObservedCluster:
         """Take what `read` made of an object; None when it is gone, or cannot be read."""
         key = ObjectKey(namespace, name)
         if kind == "Workload":
-            tenant: Tenant | None = value
-            if tenant is None:
-                self.tenants.pop(key, None)
-            else:
-                self.tenants[key] = tenant
-            value = tenant.workload if tenant is not None else None
+            value = self._put_tenant(key, value)
         before = self.model.put(kind, key, value)
         if before is not None or value is not None:
             self.version += 1
             self.last_change = f"{kind} {key}"
+
+    def _put_tenant(self, key: ObjectKey, tenant: Tenant | None) -> Workload | None:
+        before = self.tenants.pop(key, None)
+        if before is not None and before.preempted is not None:
+            victims = self._preempted_for[before.preempted.preemptor_uid]
+            victims.discard(key)
+            if not victims:
+                del self._preempted_for[before.preempted.preemptor_uid]
+        if tenant is None:
+            return None
+        self.tenants[key] = tenant
+        if tenant.preempted is not None:
+            self._preempted_for.setdefault(tenant.preempted.preemptor_uid, set()).add(key)
+        return tenant.workload
 
     def tenant(self, key: ObjectKey) -> Tenant | None:
         """Return what is known of a Workload."""
@@ -65,8 +76,4 @@ class ObservedCluster:
 
     def victims_of(self, preemptor_uid: str) -> list[tuple[ObjectKey, Tenant]]:
         """Return the Workloads that say that they were preempted for this one, ordered by key."""
-        return sorted(
-            (key, tenant)
-            for key, tenant in self.tenants.items()
-            if tenant.preempted is not None and tenant.preempted.preemptor_uid == preemptor_uid
-        )
+        return [(key, self.tenants[key]) for key in sorted(self._preempted_for.get(preemptor_uid, ()))]

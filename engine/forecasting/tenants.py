@@ -1,4 +1,4 @@
-"""What is kept of a Workload on a worker: its value for the engine, and the few facts that people ask about a victim."""
+"""What is kept of a Workload on a worker: its value for the engine, and the few facts that people ask of a victim."""
 
 import re
 from collections.abc import Mapping

@@ -61,6 +61,7 @@ class World:
             "kind": CONFIG_KIND,
             "hub": {"origin": ORIGIN, "namespace": SYSTEM},
             "jobs": {"integrations": ["batch/job"]},
+            "forecast": {"enabled": False},  # the tests play Kueue by hand, without the queues to forecast from
             **self.options,
         }
         return Configuration(**document)

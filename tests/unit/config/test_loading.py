@@ -91,7 +91,7 @@ MISTAKES: dict[str, tuple[str, str]] = {
     ),
     "a grace period beyond the timeout": (
         "gates: {singleClusterPreemptionTimeout: 1m, gracePeriod: 2m}\n",
-        ":3: gates.gracePeriod: 0:02:00 is not allowed: not longer than singleClusterPreemptionTimeout",
+        ':3: gates.gracePeriod: "2m" is not allowed: not longer than singleClusterPreemptionTimeout',
     ),
     "a policy that needs forecasts without forecasts": (
         "forecast: {enabled: false}\ngates: {policy: LeastDisruption}\n",
@@ -329,6 +329,10 @@ WARNINGS: dict[str, tuple[str, str]] = {
         "turnstile.yaml:3: leaderElection.enabled: leader election is off",
     ),
     "an open port": ("http: {bindAddress: 0.0.0.0}\n", "turnstile.yaml:3: http.bindAddress: health and metrics can be"),
+    "a trial without forecasts first": (
+        "dispatcher: {forecastRoundTimeout: 5s}\n",
+        "turnstile.yaml:3: dispatcher.forecastRoundTimeout: has no effect with mode AllAtOnce",
+    ),
     "rounds without rounds": (
         "dispatcher: {stepSize: 5}\n",
         "turnstile.yaml:3: dispatcher.stepSize: has no effect with mode AllAtOnce",
