@@ -36,8 +36,8 @@ def cautions(configuration: Configuration) -> Iterator[Caution]:
 def _dispatcher_cautions(dispatcher: Dispatcher) -> Iterator[Caution]:
     is_set = dispatcher.forecast_round_timeout != Dispatcher.model_fields["forecast_round_timeout"].default
     if is_set and dispatcher.mode is not DispatcherMode.FORECAST_FIRST:
-        field = ("dispatcher", "forecast_round_timeout")
-        yield field, f"has no effect with mode {dispatcher.mode}: only ForecastFirst tries one worker alone"
+        text = f"has no effect with mode {dispatcher.mode}: only ForecastFirst tries one worker alone"
+        yield ("dispatcher", "forecast_round_timeout"), text
     if dispatcher.mode is DispatcherMode.INCREMENTAL:
         return
     for field in ("step_size", "round_timeout"):

@@ -138,20 +138,19 @@ def of_prediction(prediction: Prediction, cluster: ObservedCluster, now_ns: int)
 
 def _victim(cluster: ObservedCluster, key: ObjectKey, cluster_queue: str, reason: str) -> ForecastVictim:
     tenant = cluster.tenants[key]
-    workload = tenant.workload
-    holds = isinstance(workload, AdmittedWorkload)
+    holder = tenant.workload if isinstance(tenant.workload, AdmittedWorkload) else None
     return ForecastVictim(
         namespace=key.namespace,
         name=key.name,
         uid=tenant.uid,
         cluster_queue=cluster_queue,
         reason=str(reason),
-        priority=workload.priority if holds else 0,
+        priority=holder.priority if holder is not None else 0,
         owner=tenant.owner,
         pods=tenant.pods,
         running_since_ns=tenant.running_since_ns,
         preemption_cost=tenant.preemption_cost,
-        in_flight=holds and workload.is_evicted,
+        in_flight=holder is not None and holder.is_evicted,
     )
 
 
