@@ -9,7 +9,7 @@ from localcluster.auth import Allow
 from localcluster.fields import resource
 from localcluster.kueue.profile import CURRENT
 from localcluster.registry import all_kinds
-from localcluster.structural.builder import preserved
+from localcluster.structural.builder import preserved, string
 from tests.builders import Builder
 from tests.integration.orchestrator.forecasting import (
     begin,
@@ -143,7 +143,7 @@ async def test_a_kind_that_may_not_be_read_costs_the_forecast_and_nothing_else(t
 
 async def test_an_object_that_makes_no_sense_is_named(tmp_path: Path) -> None:
     """A worker whose API server lets through what ours refuses."""
-    schema = resource({"overhead": preserved(), "handler": preserved()})
+    schema = resource({"overhead": preserved(), "handler": string()})
     kinds = tuple(replace(kind, schema=schema) if kind.kind == "RuntimeClass" else kind for kind in all_kinds())
     async with running(tmp_path, "w1", kinds={"w1": kinds}, forecast={"enabled": True}) as world:
         overhead = {"metadata": {"name": "odd"}, "handler": "odd", "overhead": {"podFixed": {"cpu": "much"}}}
