@@ -6,15 +6,11 @@ that is not known is refused: silence about it could change a decision. Invarian
 """
 
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from enum import StrEnum
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Final, Union, get_args, get_origin, get_type_hints
-
-from gates.actions import Decision
-from gates.settings import Settings, UngatedPolicy
-from gates.view import Group
 
 FORMAT: Final = 1
 """Grows with every change after which an older program could misread a recording."""
@@ -24,17 +20,6 @@ _CLASS: Final = "is"
 
 class RecordingError(ValueError):
     """A recording that cannot be read; the message is one sentence."""
-
-
-@dataclass(frozen=True, slots=True)
-class Recording:
-    """One decision with everything that it depended on."""
-
-    now_ns: int
-    group: Group
-    settings: Settings
-    policies: Mapping[str, UngatedPolicy]
-    decision: Decision
 
 
 def to_plain(value: object) -> Any:
@@ -127,7 +112,9 @@ def _read_fields(kind: Any, plain: Mapping[str, Any]) -> Any:
     hints = _hints(kind)
     unknown = sorted(plain.keys() - hints.keys())
     if unknown:
-        raise RecordingError(f"the recording gives a {kind.__name__} a {unknown[0]!r}, which this version does not know")
+        raise RecordingError(
+            f"the recording gives a {kind.__name__} a {unknown[0]!r}, which this version does not know"
+        )
     return kind(**{name: _read(hints[name], entry) for name, entry in plain.items()})
 
 
@@ -138,9 +125,9 @@ def _expect(kind: type, plain: Any) -> Any:
 
 
 @cache
-def _hints(kind: type) -> dict[str, Any]:
+def _hints(kind: Any) -> dict[str, Any]:
     hints = get_type_hints(kind)
-    return {field.name: hints[field.name] for field in fields(kind)}  # type: ignore[arg-type]
+    return {field.name: hints[field.name] for field in fields(kind)}
 
 
 def _classes(kind: Any) -> list[Any]:

@@ -49,7 +49,8 @@ class Observers:
 
     on_decision: Callable[[Group, Decision], None] | None = None
     on_look: Callable[[Look], None] | None = None
-    on_forecast: Callable[[ForecastRecord], None] | None = None
+    on_forecast: Callable[[Key, ForecastRecord], None] | None = None
+    on_forgotten: Callable[[Key], None] | None = None
 
     def listeners(self, forecasts: Forecasts | None) -> Listeners:
         """Return who listens to the reconciler."""
@@ -57,10 +58,12 @@ class Observers:
         looks = [] if tell is None else [lambda look: tell(look.group, look.decision)]
         looks += [] if self.on_look is None else [self.on_look]
         records = [] if self.on_forecast is None else [self.on_forecast]
-        if forecasts is None:
-            return Listeners(tuple(looks), tuple(records))
-        looks.append(lambda look: forecasts.note_decision(look.group, look.decision))
-        return Listeners(tuple(looks), (*records, forecasts.note_record), (forecasts.forget,))
+        endings = [] if self.on_forgotten is None else [self.on_forgotten]
+        if forecasts is not None:
+            looks.append(lambda look: forecasts.note_decision(look.group, look.decision))
+            records.append(lambda _key, record: forecasts.note_record(record))
+            endings.append(forecasts.forget)
+        return Listeners(tuple(looks), tuple(records), tuple(endings))
 
 
 def settings_of(configuration: Configuration) -> Settings:

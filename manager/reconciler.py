@@ -76,7 +76,7 @@ class Listeners:
     """Whom a reconciler tells what it does; the callbacks return at once."""
 
     on_look: tuple[Callable[[Look], None], ...] = ()
-    on_forecast: tuple[Callable[[ForecastRecord], None], ...] = ()
+    on_forecast: tuple[Callable[[Key, ForecastRecord], None], ...] = ()
     """Called after the record of a forecast was written."""
     on_forgotten: tuple[Callable[[Key], None], ...] = ()
 
@@ -203,7 +203,7 @@ class Reconciler:
             hub = await self._hands.hub.carry_out(hub, check, action)
             if isinstance(action, RecordForecast):
                 for listener in self._listeners.on_forecast:
-                    listener(action.record)
+                    listener(Key(hub.namespace, hub.name), action.record)
         return hub
 
     def _start(self, key: Key, hub: HubRecord, actions: list[WorkerAction]) -> list[asyncio.Task[bool]]:

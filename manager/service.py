@@ -11,7 +11,8 @@ from config.kubeconfig.errors import KubeconfigError
 from config.kubeconfig.sources import load_hub_kubeconfig
 from config.settings import Configuration
 from manager.clock import SystemClock
-from manager.daemon import Daemon, StartupError, identify
+from manager.daemon import Daemon, Observers, StartupError, identify
+from manager.journal import Journal, JournalLimits
 from manager.logs import configure_logging, get_log
 from workerclient.cluster import Surroundings
 from workerclient.incluster import in_cluster_access
@@ -30,12 +31,34 @@ async def serve(configuration: Configuration) -> None:
     access = hub_access(configuration)
     try:
         identity = await identify(configuration, access, surroundings)
-        daemon = Daemon(configuration, access, identity, surroundings)
+        journal = journal_of(configuration, surroundings)
+        daemon = Daemon(configuration, access, identity, surroundings, _observers(journal))
     except ValueError as error:
         raise StartupError(f"hub.kubeconfig: {error}") from error
     get_log().info("daemon.started", origin=identity.origin)
-    await run_until(daemon, stopped)
+    if journal is not None:
+        journal.start()
+    try:
+        await run_until(daemon, stopped)
+    finally:
+        if journal is not None:
+            journal.close()
     get_log().info("daemon.stopped")
+
+
+def journal_of(configuration: Configuration, surroundings: Surroundings) -> Journal | None:
+    """Return the journal that the configuration asks for; it does nothing yet."""
+    section = configuration.journal
+    if section.path is None:
+        return None
+    clock = surroundings.clock
+    return Journal(section.path, JournalLimits(section.max_age, section.max_size), clock.now_ns, clock.monotonic)
+
+
+def _observers(journal: Journal | None) -> Observers:
+    if journal is None:
+        return Observers()
+    return Observers(on_look=journal.note_look, on_forecast=journal.note_forecast, on_forgotten=journal.forget)
 
 
 async def run_until(daemon: Daemon, stopped: asyncio.Event) -> None:

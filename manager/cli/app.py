@@ -4,6 +4,7 @@ import typer
 
 from manager.cli import config, predict, predict_pods, simulate
 from manager.cli.local import local
+from manager.cli.replay import replay
 from manager.cli.run import run
 
 app = typer.Typer(
@@ -19,6 +20,7 @@ app.command()(predict.predict)
 app.command()(simulate.simulate)
 app.command()(predict_pods.predict_pods)
 app.command()(local)
+app.command()(replay)
 app.add_typer(config.app)
 
 

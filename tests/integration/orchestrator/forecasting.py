@@ -47,21 +47,20 @@ def give(worker: Cluster, *builders: Builder) -> None:
 
 
 @asynccontextmanager
-async def forecasting(
-    directory: Path, setting: dict[str, list[Builder]], *, start: bool = True, **options: Any
-) -> AsyncIterator[World]:
+async def forecasting(directory: Path, setting: dict[str, list[Builder]], **options: Any) -> AsyncIterator[World]:
     """Run workers with these objects, each with its Kueue, and a daemon that knows all of them."""
     names = tuple(setting)
     kinds = {name: CURRENT.kinds() for name in names}
     forecast = {"enabled": True, **options.pop("forecast", {})}
-    async with world(directory, *names, kinds=kinds, forecast=forecast, **options) as made:
-        async with AsyncExitStack() as stack:
-            for name, builders in setting.items():
-                give(made[name], *builders)
-                await stack.enter_async_context(LocalKueue(made[name].store, CURRENT).running())
-            if start:
-                await begin(made)
-            yield made
+    async with (
+        world(directory, *names, kinds=kinds, forecast=forecast, **options) as made,
+        AsyncExitStack() as stack,
+    ):
+        for name, builders in setting.items():
+            give(made[name], *builders)
+            await stack.enter_async_context(LocalKueue(made[name].store, CURRENT).running())
+        await begin(made)
+        yield made
 
 
 async def begin(made: World) -> None:

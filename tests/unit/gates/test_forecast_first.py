@@ -1,6 +1,7 @@
 """Forecast-first dispatch: one worker where the Workload fits, all others after a round or when that fails."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ SETTINGS = Settings(dispatcher=Dispatcher.FORECAST_FIRST, gate_single_target=Fal
 ROUND = SETTINGS.forecast_round_ns
 
 
-def fits(name: str, borrowing: int = 0, **fields: object) -> Worker:
+def fits(name: str, borrowing: int = 0, **fields: Any) -> Worker:
     return worker(name, forecast=Forecast(Verdict.FITS, NOW, borrowing=borrowing), **fields)
 
 
@@ -37,9 +38,11 @@ class Case:
 
 
 CASES = {
-    "the first that fits is tried alone": Case(group(hub(), full("w1"), fits("w2"), fits("w3")), ("w2",), ROUND, True),
+    "the first that fits is tried alone": Case(
+        group(hub(), full("w1"), fits("w2"), fits("w3")), ("w2",), ROUND, starts=True
+    ),
     "who borrows least is preferred": Case(
-        group(hub(), fits("w1", 1), fits("w2", 0), fits("w3", 0)), ("w2",), ROUND, True
+        group(hub(), fits("w1", 1), fits("w2", 0), fits("w3", 0)), ("w2",), ROUND, starts=True
     ),
     "where it fits nowhere, all are tried": Case(group(hub(), full("w1"), worker("w2")), ("w1", "w2")),
     "an unreliable forecast is not followed": Case(
@@ -47,7 +50,7 @@ CASES = {
     ),
     "the only worker needs no round": Case(group(hub(), fits("w1")), ("w1",)),
     "a lost worker is not tried": Case(
-        group(hub(), fits("w1", reach=Reach.LOST), fits("w2"), full("w3")), ("w2",), ROUND, True
+        group(hub(), fits("w1", reach=Reach.LOST), fits("w2"), full("w3")), ("w2",), ROUND, starts=True
     ),
     "during the round nothing changes": Case(
         group(TRIED, full("w1"), fits("w2", replica=COPY)), ("w2",), ROUND - SECOND
@@ -73,7 +76,9 @@ CASES = {
     "what was widened stays wide": Case(
         group(hub(nominated=("w1", "w2"), round_started_ns=NOW), fits("w1"), fits("w2")), ("w1", "w2")
     ),
-    "without a start of the round it is over": Case(group(hub(nominated=("w2",)), fits("w1"), fits("w2")), ("w1", "w2")),
+    "without a start of the round it is over": Case(
+        group(hub(nominated=("w2",)), fits("w1"), fits("w2")), ("w1", "w2")
+    ),
 }
 
 

@@ -145,12 +145,12 @@ def test_a_record_with_too_many_victims_is_cut_and_not_verified_later() -> None:
     assert parse_record(text) is None
 
 
-E, W, O = Result.EXACT, Result.WRONG, Result.OVERTAKEN
+E, W, LATE = Result.EXACT, Result.WRONG, Result.OVERTAKEN
 RATES = {
     "nothing is known": ([], None, True),
     "a few misses prove nothing": ([W, W, W, W], 0, True),
     "five do": ([W, W, W, W, W], 0, False),
-    "what the cluster overtook is not counted": ([O, O, O, O, O, O], None, True),
+    "what the cluster overtook is not counted": ([LATE] * 6, None, True),
     "four of five are enough": ([E, W, E, E, E], 80, True),
     "three of five are not": ([E, W, W, E, E], 60, False),
     "only the last ones count": ([W] * 9 + [E] * 10, 52, True),
@@ -158,6 +158,6 @@ RATES = {
 
 
 @pytest.mark.parametrize(("results", "rate", "reliable"), RATES.values(), ids=RATES)
-def test_reliability(results: list[Result], rate: int | None, reliable: bool) -> None:  # noqa: FBT001
+def test_reliability(results: list[Result], rate: int | None, reliable: bool) -> None:
     assert hit_rate(results) == rate
     assert is_reliable(results, 80, 10) is reliable
