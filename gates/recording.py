@@ -50,7 +50,7 @@ def from_plain(kind: Any, plain: Any) -> Any:
 
 
 def _plain_fields(value: Any) -> dict[str, Any]:
-    hints = _hints(type(value))
+    hints: dict[str, Any] = _hints(value.__class__)
     plain = {}
     for field in fields(value):
         entry = getattr(value, field.name)

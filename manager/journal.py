@@ -84,10 +84,10 @@ class Journal:
 
     def close(self) -> None:
         """Write what is waiting, but not for longer than a few seconds, and end."""
-        try:
+        with suppress(Full):
             self._queue.put(None, timeout=_CLOSE_SECONDS)
-            self._thread.join(_CLOSE_SECONDS)
-        except Full:
+        self._thread.join(_CLOSE_SECONDS)
+        if self._thread.is_alive():
             get_log().warning("journal.unfinished", waiting=self._queue.qsize())
 
     def note_look(self, look: Look) -> None:
@@ -126,6 +126,8 @@ class Journal:
             batch, is_over = self._take()
             if batch:
                 self._write(batch)
+            for _ in batch:
+                self._queue.task_done()
         if self._file is not None:
             self._file.close()
 
