@@ -2,10 +2,11 @@
 
 import sys
 
-from benchmarks import engine_scale, local_server, worker_client
+from benchmarks import engine_scale, forecast, local_server, worker_client
 
 BENCHMARKS = {
     "engine_scale": engine_scale.run,
+    "forecast": forecast.run,
     "local_server": local_server.run,
     "worker_client": worker_client.run,
 }

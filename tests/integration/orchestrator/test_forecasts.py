@@ -67,20 +67,6 @@ async def test_what_is_forecast_is_what_the_worker_does(tmp_path: Path, objects:
         assert (result(world), record(world)["verdict"]) == ("exact", "Preempts"), record(world)
 
 
-async def test_a_change_in_between_is_shown_by_replaying_it(tmp_path: Path) -> None:
-    """The worker is stopped while the gate opens, the victim finishes, and another takes its place."""
-    async with forecasting(tmp_path, {"w1": [queue(), tenant("first")]}) as world:
-        worker = world["w1"]
-        worker.change("clusterqueues", "main", lambda cq: cq["spec"].update(stopPolicy="Hold"), KUEUE, "")
-        submit(world)
-        await world.settled()
-        worker.change("clusterqueues", "main", lambda cq: cq["spec"].update(stopPolicy="None"), KUEUE, "")
-        await passing(world, lambda: record(world))
-        await passing(world, lambda: world.check()["state"] == "Ready")
-        await world.until(lambda: result(world) not in ("", "pending"))
-        assert result(world) in ("exact", "overtaken"), record(world)
-
-
 async def test_a_forecast_survives_a_restart(tmp_path: Path) -> None:
     slow = tenant("low").annotate("localcluster.multikueue-turnstile.dev/stop-seconds", "20")
     async with forecasting(tmp_path, {"w1": [queue(), slow]}) as world:
