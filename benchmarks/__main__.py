@@ -2,11 +2,12 @@
 
 import sys
 
-from benchmarks import engine_scale, forecast, local_server, worker_client
+from benchmarks import engine_scale, forecast, forecast_first, local_server, worker_client
 
 BENCHMARKS = {
     "engine_scale": engine_scale.run,
     "forecast": forecast.run,
+    "forecast_first": forecast_first.run,
     "local_server": local_server.run,
     "worker_client": worker_client.run,
 }

@@ -217,7 +217,7 @@ class Dispatcher(Section):
     """How many workers a round adds (`Incremental`)."""
     round_timeout: Annotated[timedelta, GoDuration(_SECOND, "5m")] = timedelta(minutes=5)
     """How long a round lasts (`Incremental`)."""
-    forecast_round_timeout: Annotated[timedelta, GoDuration(_SECOND, "10s")] = timedelta(seconds=10)
+    forecast_round_timeout: Annotated[timedelta, GoDuration(_SECOND, "30s")] = timedelta(seconds=30)
     """How long one worker is tried alone before all others are nominated too (`ForecastFirst`)."""
 
 

@@ -51,5 +51,5 @@ class Settings:
     grace_ns: int = 10 * SECOND
     """How long those that ask wait for others, under the policies that wait."""
     skip_futile: bool = False
-    forecast_round_ns: int = 10 * SECOND
+    forecast_round_ns: int = 30 * SECOND
     """How long the worker that is forecast to fit is tried alone."""

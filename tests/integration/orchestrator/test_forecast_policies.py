@@ -8,6 +8,7 @@ import pytest
 from localcluster.faults import Latency
 from localcluster.kueue.profile import CURRENT
 from localcluster.kueue.stand_in import LocalKueue
+from tests.builders import Builder
 from tests.integration.orchestrator.forecasting import (
     begin,
     forecasting,
@@ -51,7 +52,7 @@ async def test_the_policy_chooses_the_victims(tmp_path: Path, policy: str, winne
 async def test_nobody_is_preempted_while_room_may_come_up_elsewhere(tmp_path: Path) -> None:
     """One worker asks; the other has room as soon as its queue is released."""
     gates = {"policy": "PreferNoPreemption", "grace_period": "30s"}
-    held = [queue().stopped()]
+    held: list[Builder] = [queue().stopped()]
     async with forecasting(tmp_path, {"w1": ONE_LARGE, "w2": held}, gates=gates) as made:
         submit(made)
         await made.until(lambda: made["w1"].has_workload() and made["w1"].condition("BlockedOnPreemptionGates"))
@@ -65,7 +66,7 @@ def counted(made: World, verb: str) -> dict[str, Any]:
     return {name: cluster.local.faults.add(Latency(0), verb=verb) for name, cluster in made.workers.items()}
 
 
-FREE = {"w1": [queue(3)], "w2": [queue(3)]}
+FREE: dict[str, list[Builder]] = {"w1": [queue(3)], "w2": [queue(3)]}
 
 
 async def test_forecast_first_sends_each_workload_where_it_fits_and_nowhere_else(tmp_path: Path) -> None:
@@ -99,7 +100,7 @@ async def test_forecast_first_widens_after_a_round(tmp_path: Path) -> None:
         submit(made)
         await made.until(lambda: made.holders() == ["w1"])
         await made.settled()
-        await made.pass_time(9)
+        await made.pass_time(29)
         assert made.holders() == ["w1"]
         await made.pass_time(2)
         assert made.holders() == ["w1", "w2"]
@@ -126,7 +127,12 @@ async def test_a_change_in_between_overtakes_the_forecast_and_is_shown_by_replay
         worker.change("workloads", "first", lambda raw: raw["spec"].update(priority=3), KUEUE)
         await made.settled()
         kueue.settle()
-        await passing(made, lambda: kueue.settle() and worker.condition("Admitted"))
+
+        def has_quota() -> object:
+            kueue.settle()
+            return worker.condition("Admitted")
+
+        await passing(made, has_quota)
 
         await made.until(lambda: result(made) not in ("", "pending"))
         assert evicted(made, "w1") == ["second"]
