@@ -2,7 +2,7 @@
 
     python -m benchmarks forecast_first
 
-A hub and two workers with free quota, each with the stand-in for Kueue, in this process; 200 Jobs are submitted at once.
+A hub and two workers with free quota, each with the stand-in for Kueue, in one process; 200 Jobs are submitted at once.
 A double admission is a Workload that held quota on both workers before one copy was withdrawn.
 """
 
