@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 
 from gates.forecasts import ForecastRecord
-from gates.view import CheckState, Opening, OutOfSync
+from gates.view import CheckState, Opening, OutOfSync, Winner
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +88,13 @@ class StartRound:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordWinner:
+    """Write the chosen replica to the hub Workload's annotation, under its resourceVersion."""
+
+    winner: Winner
+
+
+@dataclass(frozen=True, slots=True)
 class RecordOutOfSync:
     """Remember on the hub Workload how often each worker found it out of sync with its job."""
 
@@ -120,12 +127,13 @@ Action = (
     | RecordOpenings
     | PatchHubStatus
     | StartRound
+    | RecordWinner
     | RecordOutOfSync
     | RecordForecast
     | EmitEvent
 )
 WorkerAction = RemoveRemote | CreateReplica | UpdateReplicaSpec | OpenGate | DeactivateReplica | SyncJob
-HubAction = RecordOpenings | PatchHubStatus | StartRound | RecordOutOfSync | RecordForecast | EmitEvent
+HubAction = RecordOpenings | PatchHubStatus | StartRound | RecordWinner | RecordOutOfSync | RecordForecast | EmitEvent
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,6 +96,7 @@ def assemble(snapshot: Snapshot, identity: HubIdentity, managed_by: str, now: st
         cluster_name=hub.cluster_name,
         nominated=hub.nominated,
         openings=hub.openings,
+        winner=hub.winner,
         round_started_ns=hub.round_started_ns,
         forecast=hub.forecast,
         ownership=ownership,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from gates.actions import Decision, PatchHubStatus, Step
 from gates.cleaning import remove_all, tidy
-from gates.following import admitting_remote, evicted_remote, finished_remote, lost_remote
+from gates.following import admitting_remote, chosen_remote, evicted_remote, finished_remote, lost_remote
 from gates.pending import pending
 from gates.settings import Settings, UngatedPolicy
 from gates.texts import no_adapter, not_managed, previously
@@ -28,7 +28,7 @@ def _decide(group: Group, now_ns: int, settings: Settings, policies: Mapping[str
         if decision is not None:
             return decision
     earlier, tidied = tidy(group)
-    for row in (lost_remote, admitting_remote):
+    for row in (lost_remote, chosen_remote, admitting_remote):
         decision = row(tidied, now_ns, settings)
         if decision is not None:
             return decision.after(*earlier)

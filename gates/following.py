@@ -1,6 +1,16 @@
 """The rows that follow a replica's outcome: finished, evicted, lost, admitted."""
 
-from gates.actions import DeactivateReplica, Decision, EmitEvent, PatchHubStatus, RecordOutOfSync, Step, SyncJob
+from config.api.meta import format_time
+from gates.actions import (
+    DeactivateReplica,
+    Decision,
+    EmitEvent,
+    PatchHubStatus,
+    RecordOutOfSync,
+    RecordWinner,
+    Step,
+    SyncJob,
+)
 from gates.cleaning import remove_losers
 from gates.settings import Settings
 from gates.texts import (
@@ -9,6 +19,7 @@ from gates.texts import (
     LOST,
     NO_CLUSTER,
     admitted,
+    chosen_out_of_sight,
     cut,
     evicted_on_manager,
     evicted_on_worker,
@@ -16,7 +27,7 @@ from gates.texts import (
     previously,
 )
 from gates.view import CheckState, Group, JobSync, OutOfSync, Reach, Worker
-from gates.winner import admitting, evicted, finished
+from gates.winner import admitting, choice, evicted, finished, out_of_sight
 
 MULTIKUEUE_EVENT = "MultiKueue"
 _FIRST_RETRY_SECONDS = 1
@@ -89,13 +100,34 @@ def lost_remote(group: Group, now_ns: int, settings: Settings) -> Decision | Non
         return Decision("G6a-unknown", requeue_ns=settings.deferred_sync_ns)
     if worker is None or worker.reach is Reach.SYNCED or not worker.listed:
         return _retry("G6a-3", GONE)
-    lost_since = worker.lost_since_ns if worker.lost_since_ns is not None else now_ns
-    remaining = settings.worker_lost_ns - max(now_ns - lost_since, 0)
+    remaining = _grace(worker, now_ns, settings)
     return Decision("G6a-1", requeue_ns=remaining) if remaining > 0 else _retry("G6a-1", LOST)
 
 
+def chosen_remote(group: Group, now_ns: int, settings: Settings) -> Decision | None:
+    """Let nobody else win while the chosen worker cannot be read and does not count as lost yet."""
+    worker = out_of_sight(group)
+    workload = group.workload
+    pending = workload.check is not None and workload.check.state is CheckState.PENDING
+    if worker is None or not pending or workload.is_true("Evicted"):
+        return None
+    remaining = _grace(worker, now_ns, settings)
+    if remaining <= 0:
+        return None
+    if worker.reach is Reach.UNREADABLE:
+        return Decision("G6b-unseen", _tell(group, worker.problem), settings.deferred_sync_ns)
+    text = chosen_out_of_sight(worker.name, format_time(now_ns + remaining))
+    return Decision("G6b-unseen", _tell(group, text), remaining)
+
+
+def _grace(worker: Worker, now_ns: int, settings: Settings) -> int:
+    """Return how long a worker that cannot be reached still counts as there."""
+    lost_since = worker.lost_since_ns if worker.lost_since_ns is not None else now_ns
+    return settings.worker_lost_ns - max(now_ns - lost_since, 0)
+
+
 def admitting_remote(group: Group, _now_ns: int, settings: Settings) -> Decision | None:
-    """Follow the winner: losers go first, then the remote job, then the hub's status."""
+    """Follow the winner: losers go first, then the choice is recorded, then come the job and the hub's status."""
     worker = admitting(group)
     workload = group.workload
     if worker is None or worker.replica is None or workload.check is None:
@@ -107,17 +139,21 @@ def admitting_remote(group: Group, _now_ns: int, settings: Settings) -> Decision
     if worker.job_sync is JobSync.FOREIGN:
         text = _foreign_job(worker)
         return Decision("G6b-foreign", (*steps, *_tell(group, text)), settings.worker_lost_ns, (text,))
-    if worker.problem:
-        steps = (*steps, *_tell(group, worker.problem))
+    steps = (*steps, *_tell(group, worker.problem))
     wait = settings.deferred_sync_ns if worker.job_sync is JobSync.DEFERRED else settings.worker_lost_ns
-    return Decision("G6b", (*steps, *_sync_steps(worker), *_mirror(group, worker)), wait)
+    return Decision("G6b", (*steps, *_choose(group, worker), *_sync_steps(worker), *_mirror(group, worker)), wait)
+
+
+def _choose(group: Group, worker: Worker) -> tuple[Step, ...]:
+    winner = choice(group, worker) if worker.job_sync is JobSync.CREATE else None
+    return (Step((RecordWinner(winner),)),) if winner is not None else ()
 
 
 def _tell(group: Group, trouble: str) -> tuple[Step, ...]:
     """Say on a check that is still pending what keeps the winner from running; the Event comes with the change."""
     check = group.workload.check
     text = cut(trouble, EVENT_LIMIT)
-    if check is None or check.state is not CheckState.PENDING or check.message == text:
+    if check is None or check.state is not CheckState.PENDING or text in ("", check.message):
         return ()
     event = EmitEvent(MULTIKUEUE_EVENT, text, warning=True)
     return (Step((PatchHubStatus(check_message=text),)), Step((event,)))

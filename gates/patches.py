@@ -9,12 +9,20 @@ from typing import Any
 
 from config.api.meta import Condition, format_time
 from gates import marks
-from gates.actions import PatchHubStatus, RecordForecast, RecordOpenings, RecordOutOfSync, StartRound
+from gates.actions import (
+    PatchHubStatus,
+    RecordForecast,
+    RecordOpenings,
+    RecordOutOfSync,
+    RecordWinner,
+    StartRound,
+)
 from gates.dialect import Dialect
 from gates.forecasts import format_record
 from gates.ledger import format_openings
 from gates.records import HubRecord, ReplicaRecord
 from gates.texts import MESSAGE_LIMIT, cut
+from gates.winner import format_winner
 
 Obj = dict[str, Any]
 Operations = list[Obj]
@@ -60,7 +68,9 @@ def _check_patch(hub: HubRecord, check: str, action: PatchHubStatus, now_ns: int
     return operations
 
 
-def hub_annotation(action: RecordOpenings | StartRound | RecordOutOfSync | RecordForecast) -> dict[str, str]:
+def hub_annotation(
+    action: RecordOpenings | StartRound | RecordWinner | RecordOutOfSync | RecordForecast,
+) -> dict[str, str]:
     """Return the annotation that a record of ours is kept in."""
     match action:
         case RecordOpenings(openings=openings, forecast=forecast):
@@ -70,6 +80,8 @@ def hub_annotation(action: RecordOpenings | StartRound | RecordOutOfSync | Recor
             return {marks.FORECAST: format_record(record)}
         case StartRound(started_ns=started):
             return {marks.ROUND_STARTED: str(started)}
+        case RecordWinner(winner=winner):
+            return {marks.WINNER: format_winner(winner)}
         case RecordOutOfSync(clusters=clusters):
             entries = {name: {"count": found.count, "replicaUID": found.replica_uid} for name, found in clusters}
             return {marks.OUT_OF_SYNC: json.dumps(entries, separators=(",", ":"), sort_keys=True)}

@@ -14,7 +14,8 @@ from gates import marks
 from gates.forecasts import ForecastRecord, parse_record
 from gates.ledger import parse_openings
 from gates.shape import SpecShape, spec_shape
-from gates.view import CheckState, Opening, OutOfSync
+from gates.view import CheckState, Opening, OutOfSync, Winner
+from gates.winner import parse_winner
 
 Obj = dict[str, Any]
 
@@ -69,6 +70,7 @@ class HubRecord:
     cluster_name: str = ""
     nominated: tuple[str, ...] = ()
     openings: tuple[Opening, ...] = ()
+    winner: Winner | None = None
     round_started_ns: int | None = None
     forecast: ForecastRecord | None = None
     out_of_sync: Mapping[str, OutOfSync] = field(default_factory=dict)
@@ -145,6 +147,7 @@ def hub_record(raw: Obj) -> HubRecord:
         cluster_name=status.get("clusterName") or "",
         nominated=tuple(status.get("nominatedClusterNames") or ()),
         openings=parse_openings(annotations.get(marks.GATE_OPENINGS)),
+        winner=parse_winner(annotations.get(marks.WINNER)),
         round_started_ns=_whole(annotations, marks.ROUND_STARTED),
         forecast=parse_record(annotations.get(marks.FORECAST)),
         out_of_sync=_out_of_sync(annotations),

@@ -32,6 +32,11 @@ def admitted(cluster: str) -> str:
     return f'The workload was admitted on "{cluster}"'
 
 
+def chosen_out_of_sight(cluster: str, until: str) -> str:
+    """Say why nobody else may run the Workload for now; the time is exact, so that the sentence stays as it is."""
+    return f'Admitted on "{cluster}", which cannot be reached: as its job may be running, others wait until {until}'
+
+
 def evicted_on_worker(cluster: str, state: str) -> str:
     """Say that the winner evicted the Workload."""
     return f'Workload evicted on worker cluster: "{cluster}", resetting for re-admission. Previously: "{state}"'

@@ -180,6 +180,16 @@ class Opening:
 
 
 @dataclass(frozen=True, slots=True)
+class Winner:
+    """The replica that was chosen to run: on the hub object before its job is created."""
+
+    cluster: str
+    replica_uid: str
+    attempt_ns: int
+    """Since when the hub's quota is reserved, which tells one attempt from the next."""
+
+
+@dataclass(frozen=True, slots=True)
 class Component:
     """Place of a Workload among the component Workloads of one job (LeaderWorkerSet)."""
 
@@ -203,6 +213,7 @@ class HubWorkload:
     cluster_name: str = ""
     nominated: tuple[str, ...] = ()
     openings: tuple[Opening, ...] = ()
+    winner: Winner | None = None
     round_started_ns: int | None = None
     forecast: ForecastRecord | None = None
     """The forecast behind the last opening."""
@@ -214,6 +225,12 @@ class HubWorkload:
     component: Component | None = None
     topology_due: bool = False
     """The winner has a topology assignment that the hub's pod sets still wait for."""
+
+    @property
+    def attempt_ns(self) -> int:
+        """Return since when the hub's quota is reserved."""
+        reserved = self.conditions.get("QuotaReserved")
+        return reserved.last_transition_ns if reserved is not None else 0
 
     def is_true(self, condition: str) -> bool:
         """Tell whether a condition stands at True."""

@@ -34,8 +34,8 @@ class SystemClock:
         return time.time_ns()
 
     def monotonic(self) -> float:
-        """Return seconds that never run backwards."""
-        return time.monotonic()
+        """Return seconds that never run backwards, and run on while the machine sleeps."""
+        return time.clock_gettime(time.CLOCK_BOOTTIME)
 
     async def sleep(self, seconds: float) -> None:
         """Return after that many seconds."""

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from config.kubeconfig.access import ClusterAccess
@@ -23,6 +23,7 @@ from manager.hubwrites import HubHand
 from manager.kinds import NAMESPACES, job_kinds
 from manager.kueue_configuration import KueueConfigurationError, load_kueue_configuration
 from manager.lanes import Lanes
+from manager.leadership import Alone, Leadership
 from manager.logs import get_log
 from manager.observation import Observation
 from manager.queue import KeyedQueue
@@ -125,9 +126,13 @@ class Daemon:
         identity: HubIdentity,
         surroundings: Surroundings,
         observers: Observers | None = None,
+        leadership: Leadership | None = None,
     ) -> None:
         self._configuration = configuration
-        self._surroundings = surroundings
+        self._leadership: Leadership = leadership or Alone()
+        self._surroundings = surroundings = replace(surroundings, may_write=self._leadership.may_write)
+        self.elected = asyncio.Event()
+        """Set once this instance may act."""
         self._kinds = job_kinds(configuration.jobs)
         self._kueues = kueues_of(configuration)
         self.identity = identity
@@ -135,6 +140,7 @@ class Daemon:
         self.workloads: KeyedQueue[Key] = KeyedQueue(clock)
         self.conditions: KeyedQueue[Place] = KeyedQueue(clock)
         self._wakeups = wakeups = Wakeups(self.workloads, self.conditions)
+        self.connected = wakeups.hub_is_there
         self.hub = wakeups.hub = HubLink(
             access,
             surroundings,
@@ -167,7 +173,7 @@ class Daemon:
             else None
         )
         self.lanes = Lanes(clock, jitter, self.workloads.add_after, _log_failure)
-        remote = RemoteHand(self.hub, identity, clock)
+        remote = RemoteHand(self.hub, identity, clock, self._leadership.confirm)
         self._reconciler = Reconciler(
             self.hub,
             self.fleet.links,
@@ -183,13 +189,12 @@ class Daemon:
         self.garbage = GarbageCollector(self.hub, self.fleet, remote, self.lanes, identity, interval, clock)
 
     async def run(self) -> None:
-        """Work until cancelled."""
-        await self._absences.load()
+        """Work until cancelled; raises `LeadershipLostError` when another instance takes over."""
         async with self.lanes, asyncio.TaskGroup() as group:
             group.create_task(self.hub.client.run())
             group.create_task(self._run_fleet())
-            group.create_task(self._absences.run())
             group.create_task(self._work())
+            group.create_task(self._leadership.run(self.elected.set))
 
     async def drain(self, seconds: float) -> None:
         """Take no new Workload up, and wait until what is on its way has ended, but not longer than that."""
@@ -200,6 +205,7 @@ class Daemon:
                 await self.lanes.emptied.wait()
         except TimeoutError:
             get_log().warning("daemon.undrained", actions=self.lanes.in_flight)
+        await self._leadership.release()
 
     async def _run_fleet(self) -> None:
         """Wait for the hub's lists before the first look at the workers, so that none is missed."""
@@ -207,8 +213,10 @@ class Daemon:
         await self.fleet.run()
 
     async def _work(self) -> None:
-        """Act, once it is certain that nobody else does."""
+        """Act, once it is certain that nobody else does; until then only the caches are kept warm."""
         await self._wakeups.hub_is_there.wait()
+        await self.elected.wait()
+        await self._absences.load()
         try:
             await refuse_rivals(self.hub, self._configuration.hub.controller_name, self._surroundings.clock)
         except RivalError as error:
@@ -218,6 +226,7 @@ class Daemon:
             group.create_task(self.workloads.serve(self._reconciler.look))
             group.create_task(self.conditions.serve(self._statuses.look))
             group.create_task(self.garbage.run())
+            group.create_task(self._absences.run())
 
     def _make_link(self, name: str, access: ClusterAccess) -> WorkerLink:
         options = next((worker for worker in self._configuration.workers if worker.name == name), None)

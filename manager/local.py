@@ -1,6 +1,7 @@
 """Runs local clusters until told to stop: the one place where the product touches `localcluster`.
 
-Imported only by the command that needs it, so that production never loads an API server.
+Imported only by the commands that need it, so that production never loads an API server. The demo takes from here what
+it needs of `localcluster`.
 """
 
 import asyncio
@@ -10,9 +11,32 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from localcluster.cluster import LocalCluster, LocalClusterError, LocalClusters
+from localcluster.fleet import Fleet, Member
+from localcluster.kueue.annotations import NEVER, RUN_SECONDS, STOP_SECONDS
+from localcluster.kueue.profile import CURRENT, GATES_OFF, KEP_8303, KueueProfile
 from localcluster.kueue.stand_in import LocalKueue
+from localcluster.ledger import Change, ChangeType
+from localcluster.sample_queues import QUEUE
+from localcluster.status import ApiError
 
-__all__ = ["LocalClusterError", "serve_local_clusters"]
+__all__ = [
+    "CURRENT",
+    "GATES_OFF",
+    "KEP_8303",
+    "NEVER",
+    "QUEUE",
+    "RUN_SECONDS",
+    "STOP_SECONDS",
+    "ApiError",
+    "Change",
+    "ChangeType",
+    "Fleet",
+    "KueueProfile",
+    "LocalCluster",
+    "LocalClusterError",
+    "Member",
+    "serve_local_clusters",
+]
 
 
 async def serve_local_clusters(

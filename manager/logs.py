@@ -7,7 +7,7 @@ import logging
 import sys
 from contextvars import ContextVar
 from itertools import count
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 import structlog
 
@@ -20,12 +20,13 @@ _numbers: Final = count(1)
 Log = structlog.typing.FilteringBoundLogger
 
 
-def configure_logging(settings: Logging) -> None:
-    """Write log lines to standard error in the form that the configuration asks for."""
+def configure_logging(settings: Logging, file: TextIO | None = None) -> None:
+    """Write log lines, to standard error if nothing else is given, in the form that the configuration asks for."""
+    stream = sys.stderr if file is None else file
     renderer: Any = (
         structlog.processors.JSONRenderer()
         if settings.format is LogFormat.JSON
-        else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+        else structlog.dev.ConsoleRenderer(colors=stream.isatty())
     )
     structlog.configure(
         processors=[
@@ -36,7 +37,7 @@ def configure_logging(settings: Logging) -> None:
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[settings.level.upper()]),
-        logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
+        logger_factory=structlog.WriteLoggerFactory(file=stream),
         cache_logger_on_first_use=False,
     )
 

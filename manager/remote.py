@@ -3,6 +3,8 @@
 What an action is about is read from the caches again when it runs; if that is no longer there, the action is over.
 """
 
+from collections.abc import Awaitable, Callable
+
 from config.api.meta import format_time
 from gates.actions import (
     CreateReplica,
@@ -39,7 +41,10 @@ FOREIGN_SECONDS = 60.0
 class RemoteHand:
     """Carries out actions on workers."""
 
-    def __init__(self, hub: HubLink, identity: HubIdentity, clock: Clock) -> None:
+    def __init__(
+        self, hub: HubLink, identity: HubIdentity, clock: Clock, confirm_leadership: Callable[[], Awaitable[None]]
+    ) -> None:
+        self._confirm_leadership = confirm_leadership
         self._hub = hub
         self._identity = identity
         self._clock = clock
@@ -88,6 +93,8 @@ class RemoteHand:
         replica = self._present(link, hub, action.replica_uid)
         if replica is None:
             return
+        # What an opening lets happen cannot be undone, so it is worth a request to be sure that nobody else acts.
+        await self._confirm_leadership()
         key = Key(hub.namespace, hub.name)
         operations = gate_opening_patch(replica, link.dialect, action.opened_ns)
         fence = Precondition(action.replica_uid, action.resource_version)

@@ -4,18 +4,26 @@ import asyncio
 import os
 import random
 import signal
+import socket
 from typing import Final
+from uuid import uuid4
 
 from config.kubeconfig.access import ClusterAccess
 from config.kubeconfig.errors import KubeconfigError
 from config.kubeconfig.sources import load_hub_kubeconfig
 from config.settings import Configuration
+from gates.leadership import Terms
 from manager.clock import SystemClock
 from manager.daemon import Daemon, Observers, StartupError, identify
+from manager.election import Candidacy, ElectionThread
 from manager.journal import Journal, JournalLimits
+from manager.leadership import Alone, Leadership, LeadershipLostError
 from manager.logs import configure_logging, get_log
+from manager.systemd import Supervisor
+from workerclient.clock import Clock
 from workerclient.cluster import Surroundings
 from workerclient.incluster import in_cluster_access
+from workerclient.kind import Key
 
 _DRAIN_SECONDS: Final = 10.0
 
@@ -32,14 +40,15 @@ async def serve(configuration: Configuration) -> None:
     try:
         identity = await identify(configuration, access, surroundings)
         journal = journal_of(configuration, surroundings)
-        daemon = Daemon(configuration, access, identity, surroundings, _observers(journal))
+        leadership = leadership_of(configuration, access, surroundings)
+        daemon = Daemon(configuration, access, identity, surroundings, _observers(journal), leadership)
     except ValueError as error:
         raise StartupError(f"hub.kubeconfig: {error}") from error
     get_log().info("daemon.started", origin=identity.origin)
     if journal is not None:
         journal.start()
     try:
-        await run_until(daemon, stopped)
+        await run_until(daemon, stopped, Supervisor.from_environment(os.environ), surroundings.clock)
     finally:
         if journal is not None:
             journal.close()
@@ -61,24 +70,58 @@ def _observers(journal: Journal | None) -> Observers:
     return Observers(on_look=journal.note_look, on_forecast=journal.note_forecast, on_forgotten=journal.forget)
 
 
-async def run_until(daemon: Daemon, stopped: asyncio.Event) -> None:
+async def run_until(daemon: Daemon, stopped: asyncio.Event, supervisor: Supervisor, clock: Clock) -> None:
     """Run a daemon until it is told to stop; then let it finish what it is doing, in bounded time."""
     try:
         async with asyncio.TaskGroup() as group:
-            running = group.create_task(daemon.run())
+            tasks = [group.create_task(daemon.run()), group.create_task(_report(daemon, supervisor, clock))]
             await stopped.wait()
+            supervisor.stopping()
             await daemon.drain(_DRAIN_SECONDS)
-            running.cancel()
+            for task in tasks:
+                task.cancel()
     except BaseExceptionGroup as failures:
-        startup, others = failures.split(StartupError)
-        if startup is None or others is not None:
+        foreseen, others = failures.split((StartupError, LeadershipLostError))
+        if foreseen is None or others is not None:
             raise
-        raise _first(startup) from None
+        raise _first(foreseen) from None
 
 
-def _first(failures: BaseExceptionGroup[StartupError]) -> StartupError:
+async def _report(daemon: Daemon, supervisor: Supervisor, clock: Clock) -> None:
+    """Tell the service manager how it goes; the signs of life come from the loop that does the work."""
+    await daemon.connected.wait()
+    supervisor.ready("Standing by")
+    async with asyncio.TaskGroup() as group:
+        if supervisor.watchdog_seconds is not None:
+            group.create_task(_give_signs_of_life(supervisor, supervisor.watchdog_seconds, clock))
+        await daemon.elected.wait()
+        supervisor.status("Acting")
+
+
+async def _give_signs_of_life(supervisor: Supervisor, seconds: float, clock: Clock) -> None:
+    while True:
+        supervisor.alive()
+        await clock.sleep(seconds / 2)
+
+
+def _first(failures: BaseExceptionGroup[Exception]) -> Exception:
     found = failures.exceptions[0]
     return _first(found) if isinstance(found, BaseExceptionGroup) else found
+
+
+def leadership_of(configuration: Configuration, access: ClusterAccess, surroundings: Surroundings) -> Leadership:
+    """Return the way to leave to act that the configuration asks for."""
+    election = configuration.leader_election
+    if not election.enabled:
+        return Alone()
+    terms = Terms(
+        lease_seconds=election.lease_duration.total_seconds(),
+        renew_seconds=election.renew_deadline.total_seconds(),
+        retry_seconds=election.retry_period.total_seconds(),
+    )
+    lease = Key(election.namespace or configuration.hub.namespace, election.lease_name)
+    identity = f"{socket.gethostname()}_{uuid4()}"
+    return ElectionThread(Candidacy(access, lease, identity, terms), surroundings)
 
 
 def hub_access(configuration: Configuration) -> ClusterAccess:

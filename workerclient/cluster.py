@@ -23,6 +23,7 @@ from workerclient.cache import Cache
 from workerclient.clock import Clock
 from workerclient.codec import Raw
 from workerclient.endpoint import credentials_for, endpoint_for
+from workerclient.fencing import always
 from workerclient.kind import ApiKind
 from workerclient.openapi import openapi_document
 from workerclient.preflight import Missing, Need, missing_permissions, served_kinds
@@ -67,11 +68,13 @@ class ClientLimits:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a client takes from outside: time, chance, and the environment for exec plugins."""
+    """What a client takes from outside: time, chance, the environment for exec plugins, and leave to write."""
 
     clock: Clock
     jitter: Jitter
     plugin_environment: Mapping[str, str] = field(default_factory=dict)
+    may_write: Callable[[], bool] = always
+    """Asked right before each write is sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +206,7 @@ class ClusterClient:
         clock, jitter = self._surroundings.clock, self._surroundings.jitter
         backoff = Backoff(jitter)
         return Transport(
-            session=Session(endpoint_for(access), clock, self._limits.session),
+            session=Session(endpoint_for(access), clock, self._limits.session, self._surroundings.may_write),
             credentials=credentials_for(access, clock, self._surroundings.plugin_environment),
             budget=self._budget,
             breaker=Breaker(clock, backoff),

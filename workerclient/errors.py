@@ -17,6 +17,7 @@
     │   ├── Forbidden        403 because a role is missing
     │   ├── Denied           403 because an admission rule (webhook, quota, namespace being deleted) says no
     │   └── Invalid          400, 413, 422 and the other 4xx
+    ├── Fenced               not sent: this instance may not write (any more)
     └── ProtocolViolation    the answer is not what a Kubernetes API server sends
         └── TooLarge         it may be, but it is bigger than we are ready to hold
 
@@ -150,6 +151,10 @@ class Denied(Refused):
 
 class Invalid(Refused):
     """The server does not accept the request as it is."""
+
+
+class Fenced(ClusterError):
+    """Nothing was sent, because this instance may not write."""
 
 
 class ProtocolViolation(ClusterError):

@@ -6,7 +6,7 @@ Invariant: whatever happens on the wire leaves here as a `ClusterError`, and no 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from ssl import SSLContext
@@ -17,7 +17,8 @@ import aiohttp
 from yarl import URL
 
 from workerclient.clock import Clock
-from workerclient.errors import ClusterError, Operation, ProtocolViolation, TimedOut, TooLarge, Unavailable
+from workerclient.errors import ClusterError, Fenced, Operation, ProtocolViolation, TimedOut, TooLarge, Unavailable
+from workerclient.fencing import always, fenced_by
 from workerclient.skew import Skew, SkewEstimator
 
 _USER_AGENT: Final = "turnstile"
@@ -59,6 +60,13 @@ class Request:
     parameters: Mapping[str, str] | None = None
     body: bytes | None = None
     content_type: str = ""
+    stores: bool = True
+    """Whether a request with a body changes an object; a review of permissions does not."""
+
+    @property
+    def is_write(self) -> bool:
+        """Tell whether it may be sent only while this instance may write."""
+        return self.body is not None and self.stores
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +82,19 @@ class Answer:
 class Session:
     """The connections to one cluster; to be created and closed inside the running loop."""
 
-    def __init__(self, endpoint: Endpoint, clock: Clock, limits: SessionLimits) -> None:
+    def __init__(
+        self, endpoint: Endpoint, clock: Clock, limits: SessionLimits, may_write: Callable[[], bool] = always
+    ) -> None:
         self._endpoint = endpoint
         self._clock = clock
         self._limits = limits
+        self._may_write = may_write
         self._skew = SkewEstimator()
         self._base = endpoint.server.rstrip("/")
-        self._requests = self._client(limits.connections)
-        self._watches = self._client(0)
+        pool = self._pool(limits.connections)
+        self._requests = self._client(pool)
+        self._writes = self._client(pool, fenced_by(may_write))
+        self._watches = self._client(self._pool(0))
         self._in_flight = 0
         self._idle = asyncio.Event()
         self._idle.set()
@@ -93,6 +106,8 @@ class Session:
 
     async def send(self, request: Request, authorization: str | None) -> Answer:
         """Return the answer; raise when there is none in time, none at all, or one that is too large."""
+        if request.is_write and not self._may_write():
+            raise Fenced(request.operation, "not sent, because this instance does not hold the Lease")
         self._in_flight += 1
         self._idle.clear()
         try:
@@ -129,10 +144,11 @@ class Session:
         if drain:
             await self._idle.wait()
         await self._watches.close()
+        await self._writes.close()
         await self._requests.close()
 
     async def _exchange(self, request: Request, authorization: str | None) -> Answer:
-        response = await self._begin(self._requests, request, authorization)
+        response = await self._begin(self._writes if request.is_write else self._requests, request, authorization)
         async with response:
             body = await _read(request.operation, response, self._limits.max_response_bytes)
             return _answer(response, body)
@@ -167,12 +183,17 @@ class Session:
             return URL(f"{self._base}{request.path}?{urlencode(request.parameters)}", encoded=True)
         return URL(f"{self._base}{request.path}", encoded=True)
 
-    def _client(self, connections: int) -> aiohttp.ClientSession:
-        connector = aiohttp.TCPConnector(
+    def _pool(self, connections: int) -> aiohttp.TCPConnector:
+        return aiohttp.TCPConnector(
             limit=connections, ssl=self._endpoint.tls, keepalive_timeout=self._limits.keep_alive_seconds
         )
+
+    def _client(
+        self, pool: aiohttp.TCPConnector, request_class: type[aiohttp.ClientRequest] = aiohttp.ClientRequest
+    ) -> aiohttp.ClientSession:
         return aiohttp.ClientSession(
-            connector=connector,
+            connector=pool,
+            request_class=request_class,
             cookie_jar=aiohttp.DummyCookieJar(),
             headers={"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": _USER_AGENT},
             timeout=_NO_AIOHTTP_TIMEOUTS,

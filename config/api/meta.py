@@ -86,6 +86,11 @@ def format_time(ns: int) -> str:
     return datetime.fromtimestamp(ns // NANOSECONDS, UTC).strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0")
 
 
+def format_microtime(ns: int) -> str:
+    """Write a time with microseconds, as Leases hold it."""
+    return f"{format_time(ns)[:-1]}.{ns % NANOSECONDS // 1000:06d}Z"
+
+
 @dataclass(frozen=True, slots=True)
 class Condition:
     """One entry of `status.conditions`."""

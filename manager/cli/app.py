@@ -3,6 +3,7 @@
 import typer
 
 from manager.cli import config, predict, predict_pods, simulate
+from manager.cli.demo import demo
 from manager.cli.local import local
 from manager.cli.replay import replay
 from manager.cli.run import run
@@ -19,6 +20,7 @@ app.command()(run)
 app.command()(predict.predict)
 app.command()(simulate.simulate)
 app.command()(predict_pods.predict_pods)
+app.command()(demo)
 app.command()(local)
 app.command()(replay)
 app.add_typer(config.app)

@@ -25,6 +25,7 @@ def run(
     from config.loading import load_configuration
     from config.problems import ConfigurationError
     from manager.daemon import StartupError
+    from manager.leadership import LeadershipLostError
     from manager.service import serve
 
     try:
@@ -37,6 +38,6 @@ def run(
         typer.echo(f"warning: {warning}", err=True)
     try:
         asyncio.run(serve(loaded.configuration))
-    except StartupError as error:
+    except (StartupError, LeadershipLostError) as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(_FAILED) from None

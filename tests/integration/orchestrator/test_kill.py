@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from gates import marks
+from localcluster.cluster import Partition
 from tests.integration.orchestrator.kueue import Cluster
 from tests.integration.orchestrator.world import World, running
 from tests.virtual_time import until
@@ -45,6 +46,43 @@ class Killer:
                 await self.world.start()
             await asyncio.sleep(0.001)
         await waiting
+
+
+async def test_59_a_job_created_just_before_a_kill_is_not_run_twice(tmp_path: Path) -> None:
+    """The worker with the job is lost before the hub learned who won: nobody else wins while it may be running."""
+    async with running(tmp_path, "w1", "w2") as world:
+        world.queue()
+        await world.until(lambda: world.holders() == ["w1", "w2"])
+        await world.settled()
+        killed: list[bool] = []
+
+        def kill(_change: object) -> None:
+            if world._task is not None and not killed:
+                killed.append(True)
+                world._task.cancel()
+
+        store = world["w1"].store
+        store.collection(store.kind("jobs", "batch")).listen(kill)
+        await world.cut("w2")
+        world["w1"].admit()
+        await until(lambda: killed)
+        await world.stop()
+        await world["w1"].local.partition(Partition.REFUSED)
+        assert world.check()["state"] == "Pending"
+        await world["w2"].local.heal()
+        await world.start()
+        await world.known("w1")
+        await world.connected("w2")
+        world["w2"].admit()
+        await world.until(lambda: 'Admitted on "w1", which cannot be reached' in world.check()["message"])
+        await world.pass_time(14 * 60)
+        assert world["w2"].find("jobs", "job-wl", "batch") is None
+        await world.pass_time(60)
+        await world.until(lambda: world.check()["state"] == "Ready")
+        assert world.status()["clusterName"] == "w2"
+        assert world["w2"].find("jobs", "job-wl", "batch") is not None
+        await world.mend("w1")
+        await world.until(lambda: world.holders() == ["w2"] and world["w1"].find("jobs", "job-wl", "batch") is None)
 
 
 @pytest.mark.parametrize("at", range(1, LAST + 1))

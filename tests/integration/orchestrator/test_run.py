@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,15 +12,19 @@ from typing import Any
 import pytest
 
 from localcluster.cluster import LocalCluster
+from localcluster.faults import Latency
 from tests.integration.orchestrator.world import SYSTEM
+from tests.virtual_time import until
 
 CONFIGURATION: dict[str, Any] = {"apiVersion": "config.multikueue-turnstile.dev/v1alpha1", "kind": "Configuration"}
 
 
-async def start(directory: Path, **sections: Any) -> asyncio.subprocess.Process:
-    file = directory / "turnstile.yaml"
+async def start(
+    directory: Path, name: str = "turnstile", environment: dict[str, str] | None = None, **sections: Any
+) -> asyncio.subprocess.Process:
+    file = directory / f"{name}.yaml"
     file.write_text(json.dumps({**CONFIGURATION, **sections}))
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("TURNSTILE_", "KUBERNETES_"))}
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith(("TURNSTILE_", "KUBERNETES_"))}
     return await asyncio.create_subprocess_exec(
         sys.executable,
         "-P",
@@ -29,7 +34,7 @@ async def start(directory: Path, **sections: Any) -> asyncio.subprocess.Process:
         "--config",
         str(file),
         stderr=asyncio.subprocess.PIPE,
-        env=environment,
+        env={**inherited, **(environment or {})},
     )
 
 
@@ -43,18 +48,76 @@ async def test_it_runs_until_it_is_told_to_stop(tmp_path: Path) -> None:
     async with LocalCluster("hub", tmp_path) as hub:
         hub.store.create(hub.store.kind("namespaces"), {"metadata": {"name": SYSTEM}})
         process = await start(tmp_path, hub={"kubeconfig": str(hub.kubeconfig_path)}, jobs={"integrations": []})
-        assert process.stderr is not None
-        lines: list[dict[str, Any]] = []
-        async with asyncio.timeout(30):
-            while not any(line.get("event") == "hub.connection" for line in lines):
-                text = (await process.stderr.readline()).decode()
-                assert text, lines
-                lines.append(json.loads(text))
+        lines = await logged(process, "leadership.gained")
         assert lines[0]["event"] == "daemon.started"
         process.send_signal(signal.SIGTERM)
         code, rest = await ended(process)
         assert code == 0
         assert '"daemon.stopped"' in rest
+        assert '"leadership.released"' in rest
+        assert holder(hub) == ""
+
+
+async def test_systemd_hears_that_it_is_ready_alive_and_stopping(tmp_path: Path) -> None:
+    heard: list[str] = []
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
+        listener.bind(str(tmp_path / "notify"))
+        listener.settimeout(0.0)
+        asyncio.get_running_loop().add_reader(listener, lambda: heard.append(listener.recv(4096).decode()))
+        async with LocalCluster("hub", tmp_path) as hub:
+            hub.store.create(hub.store.kind("namespaces"), {"metadata": {"name": SYSTEM}})
+            environment = {"NOTIFY_SOCKET": str(tmp_path / "notify"), "WATCHDOG_USEC": "200000"}
+            sections: dict[str, Any] = {"hub": {"kubeconfig": str(hub.kubeconfig_path)}, "jobs": {"integrations": []}}
+            process = await start(tmp_path, environment=environment, **sections)
+            await until(lambda: heard.count("WATCHDOG=1") >= 3 and "STATUS=Acting" in heard)
+            process.send_signal(signal.SIGTERM)
+            assert (await ended(process))[0] == 0
+        asyncio.get_running_loop().remove_reader(listener)
+    assert heard[0] == "READY=1\nSTATUS=Standing by"
+    assert any(message.startswith("STOPPING=1") for message in heard)
+
+
+async def test_a_leader_that_was_stopped_writes_nothing_when_it_wakes(tmp_path: Path) -> None:
+    async with LocalCluster("hub", tmp_path) as hub:
+        hub.store.create(hub.store.kind("namespaces"), {"metadata": {"name": SYSTEM}})
+        sections: dict[str, Any] = {
+            "hub": {"kubeconfig": str(hub.kubeconfig_path)},
+            "jobs": {"integrations": []},
+            "leaderElection": {"leaseDuration": "3s", "renewDeadline": "2s", "retryPeriod": "100ms"},
+        }
+        first = await start(tmp_path, "first", **sections)
+        await logged(first, "leadership.gained")
+        second = await start(tmp_path, "second", **sections)
+        await logged(second, "daemon.started")
+        first.send_signal(signal.SIGSTOP)
+        await logged(second, "leadership.gained")
+        holding = holder(hub)
+        writes = hub.faults.add(Latency(0), plural="leases", verb="patch")
+        first.send_signal(signal.SIGCONT)
+        code, errors = await ended(first)
+        assert code == 1
+        assert "error: the Lease turnstile-system/turnstile" in errors.splitlines()[-1]
+        await until(lambda: writes.hits)
+        assert holder(hub) == holding
+        second.send_signal(signal.SIGTERM)
+        assert (await ended(second))[0] == 0
+
+
+def holder(hub: LocalCluster) -> str:
+    lease = hub.store.get(hub.store.kind("leases", "coordination.k8s.io"), "turnstile", SYSTEM)
+    return str(lease["spec"].get("holderIdentity", ""))
+
+
+async def logged(process: asyncio.subprocess.Process, event: str) -> list[dict[str, Any]]:
+    """Read log lines until one names the event."""
+    assert process.stderr is not None
+    lines: list[dict[str, Any]] = []
+    async with asyncio.timeout(30):
+        while not any(line.get("event") == event for line in lines):
+            text = (await process.stderr.readline()).decode()
+            assert text, lines
+            lines.append(json.loads(text))
+    return lines
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from config.names import CONFIG_API_VERSION, CONFIG_KIND, ORIGIN_LABEL
 from config.settings import Configuration
 from gates.actions import Decision
 from gates.decide import decide
+from gates.leadership import Terms
 from gates.recording import from_plain, to_plain
 from gates.view import Group
 from localcluster.auth import Allow
@@ -27,11 +28,13 @@ from localcluster.kinds import Kind
 from localcluster.registry import all_kinds
 from manager.daemon import Daemon, Observers, identify
 from manager.journal import JournaledDecision, JournaledRules
+from manager.leadership import Elector
 from manager.reconciler import Look
 from tests.clusters import access_to
 from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, Cluster, Obj, job, workload
 from tests.virtual_time import VirtualClock, let_run, until
-from workerclient.cluster import Connection, Followed, Surroundings
+from workerclient.cluster import ClusterClient, Connection, Followed, Surroundings
+from workerclient.kind import Key
 
 CHECK = "mk"
 CONFIG = "workers"
@@ -56,6 +59,7 @@ class World:
     decisions: list[tuple[Group, Decision]] = field(default_factory=list)
     looks: list[Look] = field(default_factory=list)
     _task: asyncio.Task[None] | None = None
+    _voter: ClusterClient | None = None
 
     def __getitem__(self, name: str) -> Cluster:
         return self.workers[name]
@@ -73,8 +77,8 @@ class World:
         }
         return Configuration(**document)
 
-    async def start(self) -> Daemon:
-        """Start a daemon and wait until it knows its clusters."""
+    async def start(self, *, elects: bool = False) -> Daemon:
+        """Start a daemon, alone or as one of several."""
         surroundings = Surroundings(self.clock, steady)
         configuration = self.configuration()
         access = access_to(self.hub.local)
@@ -82,12 +86,19 @@ class World:
         observers = Observers(
             on_decision=lambda group, decision: self.decisions.append((group, decision)), on_look=self.looks.append
         )
-        self.daemon = Daemon(configuration, access, identity, surroundings, observers)
+        leadership = None
+        if elects:
+            lease, self._voter = Key(SYSTEM, "turnstile"), ClusterClient("hub", access, surroundings)
+            leadership = Elector(self._voter, lease, "the daemon", Terms(), self.clock, steady)
+        self.daemon = Daemon(configuration, access, identity, surroundings, observers, leadership)
         self._task = asyncio.create_task(self.daemon.run())
         return self.daemon
 
     async def stop(self) -> None:
         """End the daemon at once, as a kill does: nothing is finished that was begun."""
+        voter, self._voter = self._voter, None
+        if voter is not None:
+            await voter.close()
         task, self._task, self.daemon = self._task, None, None
         if task is not None:
             task.cancel()

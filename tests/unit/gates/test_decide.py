@@ -13,6 +13,7 @@ from gates.actions import (
     PatchHubStatus,
     RecordOpenings,
     RecordOutOfSync,
+    RecordWinner,
     RemoveRemote,
     StartRound,
     SyncJob,
@@ -32,6 +33,7 @@ from gates.view import (
     Ownership,
     Reach,
     Replica,
+    Winner,
 )
 from tests.unit.gates.groups import (
     NOW,
@@ -76,6 +78,12 @@ def ready(cluster: str) -> tuple[PatchHubStatus, EmitEvent]:
 def admitted(name: str, at: int = NOW) -> Replica:
     return replica(name, condition("QuotaReserved", at=at), condition("Admitted", at=at))
 
+
+def chosen(name: str, attempt: int = NOW - 60 * MINUTE) -> Winner:
+    return Winner(name, f"{name}-uid", attempt)
+
+
+UNSEEN = 'Admitted on "w1", which cannot be reached: as its job may be running, others wait until 2027-01-15T08:14:00Z'
 
 OWNERSHIP = {
     "1 no check of ours: nothing is written": Case(group(hub(check=None), worker("w1"), worker("w2"))),
@@ -205,13 +213,80 @@ FOLLOWING = {
         ),
         (PatchHubStatus(check_message="Pending on w1, w2"),),
     ),
-    "32 the winner: losers first, then the job, then the hub": Case(
+    "32 the winner: losers first, then the record of the choice, then the job, then the hub": Case(
         group(
             hub(nominated=("w1", "w2")),
             worker("w1", admitted("w1"), job_sync=JobSync.CREATE),
             worker("w2", replica("w2")),
         ),
-        (RemoveRemote("w2", "w2-uid"), SyncJob("w1"), *ready("w1")),
+        (RemoveRemote("w2", "w2-uid"), RecordWinner(chosen("w1")), SyncJob("w1"), *ready("w1")),
+        L,
+    ),
+    "32 the choice is recorded once": Case(
+        group(
+            hub(nominated=("w1", "w2"), winner=chosen("w1")),
+            worker("w1", admitted("w1"), job_sync=JobSync.CREATE),
+            worker("w2"),
+        ),
+        (SyncJob("w1"), *ready("w1")),
+        L,
+    ),
+    "32 a single worker needs no record": Case(
+        group(hub(nominated=("w1",)), worker("w1", admitted("w1"), job_sync=JobSync.CREATE)),
+        (SyncJob("w1"), *ready("w1")),
+        L,
+    ),
+    "34 the chosen replica stays although another admitted earlier": Case(
+        group(
+            hub(nominated=("w1", "w2"), winner=chosen("w1")),
+            worker("w1", admitted("w1"), job_present=True),
+            worker("w2", admitted("w2", at=NOW - MINUTE)),
+        ),
+        (RemoveRemote("w2", "w2-uid"), *ready("w1")),
+        L,
+    ),
+    "34 a choice of an earlier attempt does not count": Case(
+        group(
+            hub(nominated=("w1", "w2"), winner=chosen("w1", attempt=NOW - 90 * MINUTE)),
+            worker("w1", admitted("w1")),
+            worker("w2", admitted("w2", at=NOW - MINUTE), job_present=True),
+        ),
+        (RemoveRemote("w1", "w1-uid"), *ready("w2")),
+        L,
+    ),
+    "59 the chosen worker is out of sight: its job may be running, so nobody else wins": Case(
+        group(
+            hub(nominated=("w1", "w2"), winner=chosen("w1")),
+            worker("w1", reach=Reach.LOST, lost_since_ns=NOW - MINUTE),
+            worker("w2", admitted("w2"), job_sync=JobSync.CREATE),
+        ),
+        (PatchHubStatus(check_message=UNSEEN), EmitEvent("MultiKueue", UNSEEN, warning=True)),
+        L - MINUTE,
+    ),
+    "60 the chosen worker counts as lost: others may win": Case(
+        group(
+            hub(nominated=("w1", "w2"), winner=chosen("w1")),
+            worker("w1", reach=Reach.LOST, lost_since_ns=NOW - L),
+            worker("w2", admitted("w2"), job_sync=JobSync.CREATE),
+        ),
+        (RecordWinner(chosen("w2")), SyncJob("w2"), *ready("w2")),
+        L,
+    ),
+    "58 the chosen worker cannot be read for the moment: look again": Case(
+        group(
+            hub(nominated=("w1", "w2"), winner=chosen("w1")),
+            worker("w1", reach=Reach.UNREADABLE),
+            worker("w2", admitted("w2"), job_sync=JobSync.CREATE),
+        ),
+        want_requeue=SETTINGS.deferred_sync_ns,
+    ),
+    "34 a chosen replica that is gone no longer counts": Case(
+        group(
+            hub(nominated=("w1", "w2"), winner=chosen("w1")),
+            worker("w1"),
+            worker("w2", admitted("w2"), job_sync=JobSync.CREATE),
+        ),
+        (RecordWinner(chosen("w2")), SyncJob("w2"), *ready("w2")),
         L,
     ),
     "33 the winner was never nominated: nominate first, because the hub refuses the name otherwise": Case(
@@ -483,7 +558,7 @@ def test_a_loser_with_a_job_of_ours_stops_the_winner_until_it_is_gone() -> None:
     first, *rest = decide(state, NOW, SETTINGS, {}).steps
     assert first.actions == (RemoveRemote("w2", "w2-uid"),)
     assert not first.best_effort
-    assert SyncJob("w1") in rest[0].actions
+    assert [type(step.actions[0]) for step in rest[:2]] == [RecordWinner, SyncJob]
 
 
 @pytest.mark.parametrize("elapsed", [0, 5 * MINUTE])

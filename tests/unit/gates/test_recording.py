@@ -15,7 +15,7 @@ from gates import actions as act
 from gates.forecasts import ForecastRecord, Witness
 from gates.recording import RecordingError, from_plain, to_plain
 from gates.settings import Settings
-from gates.view import Component, Group, HubWorkload, Opening, OutOfSync, Replica, Worker
+from gates.view import Component, Group, HubWorkload, Opening, OutOfSync, Replica, Winner, Worker
 from tests.unit.gates.groups import NOW, group, hub, signalled, worker
 
 FORECAST = Forecast(
@@ -32,6 +32,7 @@ ACTIONS: tuple[act.Action, ...] = (
     act.RecordOpenings((Opening("w1", "u", NOW),), RECORD),
     act.PatchHubStatus(nominated=("w1",), finished=("R", "m"), requeue_after_seconds=3),
     act.StartRound(NOW),
+    act.RecordWinner(Winner("w1", "u", NOW)),
     act.RecordOutOfSync((("w1", OutOfSync(1, "u")),)),
     act.RecordForecast(RECORD),
     act.EmitEvent("R", "m", warning=True),

@@ -1,0 +1,73 @@
+"""What is to be shown: the act, what was seen and said so far, and the clusters to look at. No terminal in here."""
+
+import asyncio
+import time
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from manager.demo.script import Act
+
+if TYPE_CHECKING:
+    from manager.demo.stage import Stage
+
+
+class Sort(StrEnum):
+    """Where a line comes from."""
+
+    ACT = "act"
+    SEEN = "seen"
+    FACT = "fact"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of the log."""
+
+    sort: Sort
+    seconds: float
+    """Since the start."""
+    text: str
+    cluster: str = ""
+    act: Act | None = None
+
+
+class Playbill:
+    """Collects; whoever shows it takes what is new when it likes."""
+
+    def __init__(self, pause_seconds: float) -> None:
+        self._started = time.monotonic()
+        self._pause_seconds = pause_seconds
+        self.lines: list[Line] = []
+        self.act: Act | None = None
+        self.stage: Stage | None = None
+        self.first_sighting = 0
+        """Of the act, among those of the stage."""
+        self.news = asyncio.Event()
+
+    @property
+    def seconds(self) -> float:
+        """Return the time since the start."""
+        return time.monotonic() - self._started
+
+    def begin(self, act: Act, stage: "Stage") -> None:
+        """Announce an act."""
+        self.act, self.stage = act, stage
+        self.first_sighting = len(stage.sightings)
+        self._add(Line(Sort.ACT, self.seconds, act.title, act=act))
+
+    async def pause(self) -> None:
+        """Give a reader time; nothing depends on it."""
+        await asyncio.sleep(self._pause_seconds)
+
+    def see(self, cluster: str, text: str) -> None:
+        """Add what was seen on a cluster."""
+        self._add(Line(Sort.SEEN, self.seconds, text, cluster))
+
+    def say(self, text: str, cluster: str = "") -> None:
+        """Add what that means."""
+        self._add(Line(Sort.FACT, self.seconds, text, cluster))
+
+    def _add(self, line: Line) -> None:
+        self.lines.append(line)
+        self.news.set()

@@ -1,0 +1,198 @@
+"""What a change of an object on a cluster means for the story. Pure: two versions in, sightings out."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from math import ceil
+from typing import Any, Final
+
+from config.api.meta import conditions, is_true
+from config.api.quantity import parse_quantity
+from config.names import FIELD_MANAGER, MULTIKUEUE_NAME
+from gates import marks
+from gates.ledger import LedgerError, parse_openings
+
+Obj = Mapping[str, Any]
+
+SIGNALS: Final = ("BlockedOnPreemptionGates", "QuotaReservationBlocked")
+"""By which a worker asks to preempt: Kueue v0.19.1's spelling and KEP-8303's."""
+GATE_FIELDS: Final = ("position", "state")
+"""In which a worker keeps whether a gate is open, in the same two spellings."""
+
+
+class What(StrEnum):
+    """What was seen."""
+
+    COPIED = "copied"
+    ASKED = "asked"
+    RECORDED = "recorded"
+    OPENED = "opened"
+    EVICTED = "evicted"
+    STOPPED = "stopped"
+    ADMITTED = "admitted"
+    STARTED = "started"
+    SUCCEEDED = "succeeded"
+    REMOVED = "removed"
+    JOB_REMOVED = "job removed"
+    TOUCHED = "touched"
+
+
+class Phase(StrEnum):
+    """How far a Job is, as its status shows."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    STOPPING = "stopping"
+    ENDED = "ended"
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """Something that was seen on a cluster."""
+
+    at_ns: int
+    cluster: str
+    what: What
+    job: str
+    detail: str = ""
+    """What belongs to it: the spelling of a signal or gate, the cluster of a record, the outcome of a job."""
+    since_ns: int = 0
+    """For a record: when the window began."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A sighting without its time, place and job."""
+
+    what: What
+    detail: str = ""
+    since_ns: int = 0
+
+
+def seen_on_hub(kind: str, old: Obj | None, new: Obj | None) -> Iterator[Seen]:
+    """Yield what a change of a Workload or Job on the hub shows."""
+    if new is None:
+        return
+    if kind == "Job":
+        yield from _success(old, new)
+        return
+    for opening in set(_openings(new)) - set(_openings(old)):
+        yield Seen(What.RECORDED, opening.cluster, opening.opened_ns)
+
+
+def seen_on_worker(kind: str, old: Obj | None, new: Obj | None) -> Iterator[Seen]:
+    """Yield what a change of a Workload or Job on a worker shows."""
+    if not is_copy(new if new is not None else old):
+        yield from _interference(old, new)
+    if kind == "Job":
+        yield from _job(old, new)
+    elif is_copy(new if new is not None else old):
+        yield from _copy(old, new)
+    elif new is not None and is_evicted(new) and not is_evicted(old):
+        yield Seen(What.EVICTED)
+
+
+def is_copy(obj: Obj | None) -> bool:
+    """Tell whether the daemon made this object on a worker."""
+    return obj is not None and bool(marks.hub_of(obj["metadata"]))
+
+
+def is_evicted(workload: Obj | None) -> bool:
+    """Tell whether a Workload was told to make room for another one."""
+    evicted = conditions(workload).get("Evicted") if workload is not None else None
+    return evicted is not None and evicted.is_true and evicted.reason == "Preempted"
+
+
+def signal(workload: Obj | None) -> str:
+    """Return the condition by which a worker asks to preempt, empty while it does not."""
+    known = conditions(workload or {})
+    return next((name for name in SIGNALS if is_true(known, name)), "")
+
+
+def open_gate(workload: Obj | None) -> str:
+    """Return the field that says that the gate is open, empty while it is closed."""
+    for entry in ((workload or {}).get("status") or {}).get("preemptionGates") or ():
+        if entry["name"] == MULTIKUEUE_NAME:
+            return next((name for name in GATE_FIELDS if entry.get(name) == "Open"), "")
+    return ""
+
+
+def phase(job: Obj | None) -> Phase:
+    """Return how far a Job is."""
+    known = conditions(job or {})
+    if job is None:
+        return Phase.WAITING
+    if is_true(known, "Complete") or is_true(known, "Failed"):
+        return Phase.ENDED
+    if not (job.get("status") or {}).get("active"):
+        return Phase.WAITING
+    return Phase.STOPPING if job["spec"].get("suspend") else Phase.RUNNING
+
+
+def cpus(jobs: Iterable[Obj]) -> int:
+    """Add up what jobs ask for, in whole CPUs; one that asks for nothing counts nothing."""
+    asked = (
+        (container.get("resources") or {}).get("requests", {}).get("cpu", 0)
+        for job in jobs
+        for container in job["spec"]["template"]["spec"]["containers"]
+    )
+    return ceil(sum(map(parse_quantity, asked)))
+
+
+def window_start_ns(workload: Obj, cluster: str) -> int | None:
+    """Return when the hub let a cluster begin to preempt for a Workload."""
+    return next((each.opened_ns for each in _openings(workload) if each.cluster == cluster), None)
+
+
+def _copy(old: Obj | None, new: Obj | None) -> Iterator[Seen]:
+    if new is None:
+        yield Seen(What.REMOVED)
+        return
+    if old is None:
+        yield Seen(What.COPIED)
+    if signal(new) and not signal(old):
+        yield Seen(What.ASKED, signal(new))
+    if open_gate(new) and not open_gate(old):
+        yield Seen(What.OPENED, open_gate(new))
+    if is_true(conditions(new), "Admitted") and not is_true(conditions(old or {}), "Admitted"):
+        yield Seen(What.ADMITTED)
+
+
+def _job(old: Obj | None, new: Obj | None) -> Iterator[Seen]:
+    if new is None:
+        yield from [Seen(What.JOB_REMOVED)] if is_copy(old) else []
+        return
+    before, after = phase(old), phase(new)
+    if after is Phase.RUNNING and before is not Phase.RUNNING:
+        yield Seen(What.STARTED)
+    if after is Phase.WAITING and before in (Phase.RUNNING, Phase.STOPPING):
+        yield Seen(What.STOPPED)
+    yield from _success(old, new)
+
+
+def _success(old: Obj | None, new: Obj) -> Iterator[Seen]:
+    if is_true(conditions(new), "Complete") and not is_true(conditions(old or {}), "Complete"):
+        kept = {name: new["status"].get(name) for name in ("startTime", "completionTime", "succeeded")}
+        yield Seen(What.SUCCEEDED, json.dumps(kept, sort_keys=True))
+
+
+def _interference(old: Obj | None, new: Obj | None) -> Iterator[Seen]:
+    """Yield what happened to an object that is not ours and that nobody but Kueue has to change."""
+    if new is None:
+        yield Seen(What.TOUCHED, "it was deleted")
+    elif _has_our_fields(new) and not _has_our_fields(old):
+        yield Seen(What.TOUCHED, f"fields of it belong to {FIELD_MANAGER}")
+
+
+def _has_our_fields(obj: Obj | None) -> bool:
+    fields = (obj or {}).get("metadata", {}).get("managedFields") or ()
+    return any(each.get("manager") == FIELD_MANAGER for each in fields)
+
+
+def _openings(workload: Obj | None) -> tuple[Any, ...]:
+    annotations = (workload or {}).get("metadata", {}).get("annotations") or {}
+    try:
+        return parse_openings(annotations.get(marks.GATE_OPENINGS))
+    except LedgerError:  # somebody wrote there who is not the daemon
+        return ()

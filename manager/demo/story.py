@@ -1,0 +1,116 @@
+"""The story, act by act. It submits jobs as a user would and waits for what the clusters show, never for time."""
+
+from collections.abc import Sequence
+
+from manager.demo import cast, script
+from manager.demo.invariants import victims
+from manager.demo.playbill import Playbill
+from manager.demo.sightings import Phase, Sighting, What, cpus, phase
+from manager.demo.stage import Stage
+from manager.local import NEVER, STOP_SECONDS
+
+
+class Story:
+    """Plays on one stage."""
+
+    def __init__(self, stage: Stage, playbill: Playbill) -> None:
+        self._stage = stage
+        self._playbill = playbill
+
+    async def fill_workers(self) -> None:
+        """Act 1: low-priority jobs take all that the workers have."""
+        for worker in cast.WORKERS:
+            self._stage.create(worker, cast.bystander())
+            for name in cast.LOW_PRIORITY:
+                self._stage.create(worker, cast.low_priority_job(name))
+        await self._stage.until(self._is_full, "every worker runs its low-priority jobs")
+        taken = ", ".join(f"{worker} {self._used(worker)} of {cast.WORKER_CPUS}" for worker in cast.WORKERS)
+        self._playbill.say(f"CPUs in use: {taken}")
+        await self._playbill.pause()
+
+    async def one_preempts(self) -> None:
+        """Act 2: a job that fits nowhere arrives."""
+        await self._playbill.pause()
+        begin = len(self._stage.sightings)
+        self._submit(cast.FIRST)
+        await self._finished(cast.FIRST)
+        self._sum_up(cast.FIRST, self._stage.sightings[begin:])
+        if spellings := script.tell_spellings(self._stage.sightings[begin:]):
+            self._playbill.say(spellings)
+        await self._stage.until(self._is_full, "the victims run again")
+        self._playbill.say("the preempted jobs run again, every worker is full")
+        await self._playbill.pause()
+
+    async def one_is_stuck(self) -> None:
+        """Act 3: the victims of whichever worker is first do not stop."""
+        await self._playbill.pause()
+        begin = len(self._stage.sightings)
+        for worker in cast.WORKERS:
+            self._set_stopping(worker, NEVER)
+        self._submit(cast.SECOND)
+        await self._stage.until(lambda: self._opened(cast.SECOND), f"a gate opens for {cast.SECOND}")
+        first = self._opened(cast.SECOND)[0]
+        for worker in cast.WORKERS:
+            if worker != first:
+                self._set_stopping(worker, str(cast.STOP_TIME_SECONDS))
+        await self._stage.until(lambda: cpus(self._stopping(first)) >= cast.URGENT_CPUS, f"{first} tells jobs to stop")
+        names = " and ".join(job["metadata"]["name"] for job in self._stopping(first))
+        self._playbill.say(f"{names} ignore it: {cast.SECOND} cannot start here", first)
+        await self._stage.until(lambda: len(self._opened(cast.SECOND)) > 1, "the next gate opens")
+        self._tell_gap(cast.SECOND)
+        await self._finished(cast.SECOND)
+        self._sum_up(cast.SECOND, self._stage.sightings[begin:])
+        self._set_stopping(first, str(cast.STOP_TIME_SECONDS))
+        await self._stage.until(self._is_full, "the stuck jobs stop and run again")
+        self._playbill.say("the stuck jobs stopped at last, every worker is full again")
+        await self._playbill.pause()
+
+    def _submit(self, job: str) -> None:
+        self._stage.create(cast.HUB, cast.urgent_job(job))
+        self._playbill.say(f"{job} is submitted: {cast.URGENT_CPUS} CPUs, high priority", cast.HUB)
+
+    async def _finished(self, job: str) -> None:
+        """Wait until a job is complete on the hub and nothing of it is left on the workers."""
+
+        def is_over() -> bool:
+            seen = [each.what for each in self._stage.sightings if each.job == job and each.cluster == cast.HUB]
+            return What.SUCCEEDED in seen and not self._copies(job)
+
+        await self._stage.until(is_over, f"{job} is complete on the hub and its copies are gone")
+
+    def _copies(self, job: str) -> list[str]:
+        return [
+            worker
+            for worker in cast.WORKERS
+            if any(self._stage.job_of(each) == job for each in self._stage.workloads(worker))
+            or any(each["metadata"]["name"] == job for each in self._stage.jobs(worker))
+        ]
+
+    def _sum_up(self, job: str, seen: Sequence[Sighting]) -> None:
+        ran = [each.cluster for each in seen if each.what is What.STARTED and each.job == job]
+        counts = victims(seen)
+        told = ", ".join(f"{worker} {counts.get(worker, 0)}" for worker in cast.WORKERS)
+        self._playbill.say(f"{job} ran on {' and '.join(ran)}; preempted: {told}")
+
+    def _tell_gap(self, job: str) -> None:
+        """Say how long the second worker had to wait, as the clusters show it."""
+        opened = [each for each in self._stage.sightings if each.what is What.OPENED and each.job == job]
+        seconds = (opened[1].at_ns - opened[0].at_ns) / 1e9
+        self._playbill.say(f"its turn came {seconds:.1f} s after {opened[0].cluster}'s", opened[1].cluster)
+
+    def _opened(self, job: str) -> list[str]:
+        return [each.cluster for each in self._stage.sightings if each.what is What.OPENED and each.job == job]
+
+    def _stopping(self, worker: str) -> list[cast.Obj]:
+        return [job for job in self._stage.jobs(worker) if phase(job) is Phase.STOPPING]
+
+    def _set_stopping(self, worker: str, value: str) -> None:
+        for job in self._stage.jobs(worker):
+            if job["metadata"]["name"] in cast.LOW_PRIORITY:
+                self._stage.annotate_job(worker, job["metadata"]["name"], STOP_SECONDS, value)
+
+    def _is_full(self) -> bool:
+        return all(self._used(worker) == cast.WORKER_CPUS for worker in cast.WORKERS)
+
+    def _used(self, worker: str) -> int:
+        return cpus(job for job in self._stage.jobs(worker) if phase(job) is Phase.RUNNING)

@@ -1,0 +1,104 @@
+"""What the demo reads off the clusters' objects, in both dialects of gates."""
+
+import json
+from typing import Any
+
+import pytest
+
+from config.names import FIELD_MANAGER, MULTIKUEUE_NAME
+from gates import marks
+from manager.demo.sightings import Phase, Seen, What, cpus, phase, seen_on_hub, seen_on_worker
+
+Obj = dict[str, Any]
+
+
+def obj(*conditions: str, ours: bool = False, manager: str = "kueue", **status: Any) -> Obj:
+    annotations = {marks.HUB: "uid-of-the-hub"} if ours else {}
+    told = [{"type": each, "status": "True", "reason": "Preempted"} for each in conditions]
+    metadata = {"name": "x", "annotations": annotations, "managedFields": [{"manager": manager}]}
+    return {"metadata": metadata, "spec": {}, "status": {"conditions": told, **status}}
+
+
+def gate(field: str, state: str) -> list[Obj]:
+    return [{"name": "somebody-elses", field: "Open"}, {"name": MULTIKUEUE_NAME, field: state}]
+
+
+def job(*conditions: str, suspend: bool = False, active: int = 0, ours: bool = False, **status: Any) -> Obj:
+    made = obj(*conditions, ours=ours, active=active, **status)
+    return {**made, "spec": {"suspend": suspend}}
+
+
+def on_worker(kind: str, old: Obj | None, new: Obj | None) -> list[Seen]:
+    return list(seen_on_worker(kind, old, new))
+
+
+@pytest.mark.parametrize(
+    ("signal", "field"), [("BlockedOnPreemptionGates", "position"), ("QuotaReservationBlocked", "state")]
+)
+def test_a_copy_asks_and_is_opened_in_either_dialect(signal: str, field: str) -> None:
+    fresh = obj(ours=True, preemptionGates=gate(field, "Closed"))
+    asking = obj(signal, ours=True, preemptionGates=gate(field, "Closed"))
+    opened = obj(signal, ours=True, preemptionGates=gate(field, "Open"))
+
+    assert on_worker("Workload", None, fresh) == [Seen(What.COPIED)]
+    assert on_worker("Workload", fresh, asking) == [Seen(What.ASKED, signal)]
+    assert on_worker("Workload", asking, opened) == [Seen(What.OPENED, field)]
+    assert on_worker("Workload", opened, opened) == []
+    assert on_worker("Workload", opened, None) == [Seen(What.REMOVED)]
+
+
+def test_only_others_that_are_preempted_are_victims() -> None:
+    admitted, evicted = obj("Admitted"), obj("Admitted", "Evicted")
+    stopped = obj("Evicted")
+    stopped["status"]["conditions"][0]["reason"] = "Deactivated"
+
+    assert on_worker("Workload", admitted, evicted) == [Seen(What.EVICTED)]
+    assert on_worker("Workload", evicted, evicted) == []
+    assert on_worker("Workload", admitted, stopped) == []
+
+
+def test_jobs_start_stop_and_end() -> None:
+    waiting, running = job(suspend=True), job(active=1)
+    stopping, done = job(suspend=True, active=1), job("Complete", succeeded=1)
+
+    assert [phase(each) for each in (waiting, running, stopping, done)] == list(Phase)
+    assert on_worker("Job", waiting, running) == [Seen(What.STARTED)]
+    assert on_worker("Job", running, stopping) == []
+    assert on_worker("Job", stopping, waiting) == [Seen(What.STOPPED)]
+    (ended,) = on_worker("Job", running, done)
+    assert ended.what is What.SUCCEEDED
+    assert json.loads(ended.detail)["succeeded"] == 1
+    assert list(seen_on_hub("Job", running, done)) == [ended]
+
+
+def test_what_is_not_ours_must_not_be_touched() -> None:
+    (written,) = on_worker("Workload", obj(), obj(manager=FIELD_MANAGER))
+    (deleted,) = on_worker("Job", job(), None)
+
+    assert (written.what, deleted.what) == (What.TOUCHED, What.TOUCHED)
+    assert on_worker("Workload", obj(ours=True), obj(ours=True, manager=FIELD_MANAGER)) == []
+    assert on_worker("Job", job(ours=True), None) == [Seen(What.JOB_REMOVED)]
+
+
+def test_the_hub_tells_each_record_once() -> None:
+    before, after = obj(), obj()
+    entry = {"cluster": "w1", "replicaUID": "u", "openedAtUnixNano": "7"}
+    after["metadata"]["annotations"] = {marks.GATE_OPENINGS: json.dumps([entry])}
+
+    assert list(seen_on_hub("Workload", before, after)) == [Seen(What.RECORDED, "w1", 7)]
+    assert list(seen_on_hub("Workload", after, after)) == []
+
+
+def test_a_record_that_nobody_understands_is_none() -> None:
+    garbled = obj()
+    garbled["metadata"]["annotations"] = {marks.GATE_OPENINGS: "yes"}
+
+    assert list(seen_on_hub("Workload", obj(), garbled)) == []
+
+
+def test_cpus_are_added_whatever_way_they_are_written() -> None:
+    def asking(*requests: Obj) -> Obj:
+        containers = [{"name": "c", "resources": {"requests": each}} for each in requests]
+        return {"spec": {"template": {"spec": {"containers": [*containers, {"name": "without"}]}}}}
+
+    assert cpus([asking({"cpu": "1500m"}, {"cpu": 2}), asking({"memory": "1Gi"})]) == 4
