@@ -1,16 +1,19 @@
-"""Decisions and all that they depend on, as plain JSON and back, exactly.
+"""Decisions and all that they depend on, as JSON and back, exactly.
 
 The types of this package describe themselves, so they are written field by field and read back by the type of each
-field; where one of several classes may stand, its name goes along. A field that has its default is left out, and one
+field; where one of several classes may stand, its name goes along. A field that is missing has its default, and one
 that is not known is refused: silence about it could change a decision. Invariant: what is read equals what was written.
 """
 
+import json
 from collections.abc import Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from enum import StrEnum
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Final, Union, get_args, get_origin, get_type_hints
+
+import orjson
 
 FORMAT: Final = 1
 """Grows with every change after which an older program could misread a recording."""
@@ -22,52 +25,43 @@ class RecordingError(ValueError):
     """A recording that cannot be read; the message is one sentence."""
 
 
-def to_plain(value: object) -> Any:
-    """Return a value of this package as JSON knows it."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return _plain_fields(value)
-    if isinstance(value, StrEnum):
-        return str(value)
-    if isinstance(value, Mapping):
-        return {str(key): to_plain(entry) for key, entry in value.items()}
-    if isinstance(value, frozenset):
-        return sorted(to_plain(entry) for entry in value)
-    if isinstance(value, tuple | list):
-        return [to_plain(entry) for entry in value]
-    if value is None or isinstance(value, str | int | bool):
-        return value
-    raise TypeError(f"{type(value).__name__} cannot be recorded")
-
-
-def from_plain(kind: Any, plain: Any) -> Any:
-    """Return the value of a type of this package that was written as this."""
+def dumps(value: object) -> bytes:
+    """Write a value of this package; raises `RecordingError` for what none of its types holds."""
+    tagged = _tagged(value, type(value))
     try:
-        return _read(kind, plain)
+        return orjson.dumps(tagged, default=_plain)
+    except TypeError:  # a number beyond 64 bits, such as the time that an absent timestamp stands for
+        return json.dumps(tagged, default=_plain, separators=(",", ":")).encode()
+
+
+def loads(kind: Any, text: bytes) -> Any:
+    """Read a value of that type; raises `RecordingError`."""
+    try:
+        return _read(kind, json.loads(text))  # orjson would round large numbers
+    except RecordingError:
+        raise
     except (AttributeError, LookupError, TypeError, ValueError) as error:
-        if isinstance(error, RecordingError):
-            raise
         raise RecordingError(f"the recording does not hold a {_name(kind)}: {error}") from error
 
 
-def _plain_fields(value: Any) -> dict[str, Any]:
-    hints: dict[str, Any] = _hints(value.__class__)
-    plain = {}
-    for field in fields(value):
-        entry = getattr(value, field.name)
-        if field.default is not MISSING and entry == field.default:
-            continue
-        plain[field.name] = _tagged(entry, hints[field.name])
-    return plain
+def _tagged(value: Any, kind: Any) -> Any:
+    """Name the class where the type of a field leaves it open; what holds no such field is written by the library."""
+    if not _leaves_open(kind):
+        return value
+    if isinstance(value, tuple):
+        return [_tagged(entry, get_args(kind)[0]) for entry in value]
+    if not is_dataclass(value) or isinstance(value, type):
+        return value
+    plain = {name: _tagged(getattr(value, name), hint) for name, hint in _hints(type(value)).items()}
+    return {_CLASS: type(value).__name__, **plain} if len(_classes(kind)) > 1 else plain
 
 
-def _tagged(value: object, kind: Any) -> Any:
-    """Name the class where the type of the field leaves it open."""
-    if isinstance(value, tuple) and (args := get_args(kind)) and len(args) == 2 and args[1] is Ellipsis:
-        return [_tagged(entry, args[0]) for entry in value]
-    plain = to_plain(value)
-    if is_dataclass(value) and len(_classes(kind)) > 1:
-        return {_CLASS: type(value).__name__, **plain}
-    return plain
+def _plain(value: object) -> Any:
+    if isinstance(value, frozenset):
+        return sorted(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in fields(value)}
+    raise RecordingError(f"a {type(value).__name__} cannot be recorded")
 
 
 def _read(kind: Any, plain: Any) -> Any:
@@ -128,6 +122,15 @@ def _expect(kind: type, plain: Any) -> Any:
 def _hints(kind: Any) -> dict[str, Any]:
     hints = get_type_hints(kind)
     return {field.name: hints[field.name] for field in fields(kind)}
+
+
+@cache
+def _leaves_open(kind: Any) -> bool:
+    """Tell whether a value of this type holds one of several classes somewhere."""
+    if len(_classes(kind)) > 1:
+        return True
+    inner = _hints(kind).values() if is_dataclass(kind) else get_args(kind)
+    return any(_leaves_open(each) for each in inner if each is not Ellipsis)
 
 
 def _classes(kind: Any) -> list[Any]:

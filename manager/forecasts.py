@@ -130,6 +130,7 @@ class Forecasts:
     ) -> Witness | None:
         record = hub.forecast
         if record is None or record.cluster != link.name or record.result is not Result.PENDING:
+            observation.end_trial(Key(hub.namespace, hub.name))
             return None
         if replica is None or replica.uid != record.replica_uid:
             observation.forget(Key(hub.namespace, hub.name))

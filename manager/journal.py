@@ -17,6 +17,7 @@ from typing import Final
 
 from gates.actions import Decision
 from gates.forecasts import ForecastRecord
+from gates.recording import RecordingError
 from gates.settings import Settings, UngatedPolicy
 from gates.view import Group
 from manager.journal_file import Entry, JournalError, JournalFile
@@ -155,7 +156,7 @@ class Journal:
             self._file.append(batch)
             if self._monotonic() - self._pruned_at >= _PRUNE_SECONDS:
                 self._prune(self._file)
-        except (sqlite3.Error, OSError, JournalError) as error:
+        except (sqlite3.Error, OSError, JournalError, RecordingError) as error:
             self._give_up(error, len(batch))
 
     def _prune(self, file: JournalFile) -> None:

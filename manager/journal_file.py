@@ -13,9 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import orjson
-
-from gates.recording import FORMAT, RecordingError, from_plain, to_plain
+from gates.recording import FORMAT, RecordingError, dumps, loads
 
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS rules (id INTEGER PRIMARY KEY, body BLOB UNIQUE NOT NULL);
@@ -117,10 +115,10 @@ class JournalFile:
     def _insert(self, entry: Entry) -> None:
         rules = None
         if entry.rules is not None:
-            body = orjson.dumps(to_plain(entry.rules))
+            body = dumps(entry.rules)
             self._database.execute("INSERT OR IGNORE INTO rules (body) VALUES (?)", (body,))
             (rules,) = self._database.execute("SELECT id FROM rules WHERE body = ?", (body,)).fetchone()
-        body = zlib.compress(orjson.dumps(to_plain(entry.body)), _COMPRESSION)
+        body = zlib.compress(dumps(entry.body), _COMPRESSION)
         self._database.execute(
             "INSERT INTO entries (at_ns, kind, workload, label, rules, body) VALUES (?, ?, ?, ?, ?, ?)",
             (entry.at_ns, entry.kind, entry.workload, entry.label, rules, body),
@@ -147,10 +145,9 @@ def read_entries(path: Path, kind: str, body: Any, rules: Any) -> Iterator[Entry
             if not found:
                 raise JournalError(f"{path}: this is not a journal of turnstile")
             for at_ns, workload, label, packed, shared in database.execute(query, (kind,)):
-                plain = orjson.loads(zlib.decompress(packed))
-                common = from_plain(rules, orjson.loads(shared)) if shared is not None else None
-                yield Entry(at_ns, kind, workload, label, from_plain(body, plain), common)
-    except (sqlite3.Error, zlib.error, orjson.JSONDecodeError) as error:
+                common = loads(rules, shared) if shared is not None else None
+                yield Entry(at_ns, kind, workload, label, loads(body, zlib.decompress(packed)), common)
+    except (sqlite3.Error, zlib.error) as error:
         message = f"{path}: the journal is damaged or cut off ({error}); copy it again with its -wal file"
         raise JournalError(message) from error
     except RecordingError as error:

@@ -170,6 +170,10 @@ class Observation:
         evicted = (victim for victim, at_ns in trial.evicted.values() if at_ns >= since)
         return Witness(self._flavors(sight.key), tuple(sorted(evicted)), tuple(trial.replays))
 
+    def end_trial(self, key: Key) -> None:
+        """Replay nothing any longer for a Workload whose forecast was judged."""
+        self._trials.pop(key, None)
+
     def forget(self, key: Key) -> None:
         """Follow no trial of this Workload any longer, and hold nothing for it."""
         self._trials.pop(key, None)

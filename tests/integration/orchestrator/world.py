@@ -13,14 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from config.names import CONFIG_API_VERSION, CONFIG_KIND, ORIGIN_LABEL
 from config.settings import Configuration
 from gates.actions import Decision
 from gates.decide import decide
 from gates.leadership import Terms
-from gates.recording import from_plain, to_plain
+from gates.recording import dumps, loads
 from gates.view import Group
 from localcluster.auth import Allow
 from localcluster.cluster import Partition
@@ -329,8 +327,8 @@ def assert_replays(looks: Iterable[Look]) -> None:
     """Every decision of every story is made again alike from what a journal keeps of it."""
     for look in looks:
         body = JournaledDecision(look.now_ns, look.group, look.decision)
-        kept = from_plain(JournaledDecision, orjson.loads(orjson.dumps(to_plain(body))))
-        rules = from_plain(JournaledRules, to_plain(JournaledRules(look.settings, look.policies)))
+        kept = loads(JournaledDecision, dumps(body))
+        rules = loads(JournaledRules, dumps(JournaledRules(look.settings, look.policies)))
         assert kept == body
         assert decide(kept.group, kept.now_ns, rules.settings, rules.policies) == look.decision
 
