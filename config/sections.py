@@ -303,6 +303,14 @@ class Http(Section):
     """The port to listen on; 0 takes any free one."""
 
 
+class Api(Section):
+    """What the daemon tells the `turnstile` commands on its machine."""
+
+    socket: FilePath | None = Path("/run/turnstile/api.sock")
+    """The socket that `turnstile status` and `turnstile explain` ask; only the daemon's own user may open it. `null`
+    makes none."""
+
+
 class Logging(Section):
     """What is written to standard error."""
 

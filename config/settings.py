@@ -16,6 +16,7 @@ from config import names
 from config.choices import DispatcherMode, GatePolicy
 from config.fieldtypes import REFUSED, GoDuration, RefusedError, Switch, Text
 from config.sections import (
+    Api,
     Discovery,
     Dispatcher,
     Forecast,
@@ -67,6 +68,8 @@ class Configuration(Section, BaseSettings):
     """One instance acts, the others stand by."""
     http: Http = Http()
     """Health, readiness and metrics."""
+    api: Api = Api()
+    """What the daemon tells the commands on its machine."""
     logging: Logging = Logging()
     """What is written to standard error."""
     journal: Journal = Journal()

@@ -6,7 +6,7 @@ that is not known is refused: silence about it could change a decision. Invarian
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import StrEnum
 from functools import cache
@@ -129,7 +129,10 @@ def _leaves_open(kind: Any) -> bool:
     """Tell whether a value of this type holds one of several classes somewhere."""
     if len(_classes(kind)) > 1:
         return True
-    inner = _hints(kind).values() if is_dataclass(kind) else get_args(kind)
+    inner: Iterable[Any] = get_args(kind)
+    if is_dataclass(kind):
+        described: Any = kind
+        inner = _hints(described).values()
     return any(_leaves_open(each) for each in inner if each is not Ellipsis)
 
 

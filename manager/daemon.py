@@ -20,6 +20,7 @@ from manager.forecasts import Forecasts
 from manager.garbage import GarbageCollector
 from manager.hub import HubLink, HubNotices
 from manager.hubwrites import HubHand
+from manager.inspection import Inspector
 from manager.kinds import NAMESPACES, job_kinds
 from manager.kueue_configuration import KueueConfigurationError, load_kueue_configuration
 from manager.lanes import Lanes
@@ -174,12 +175,16 @@ class Daemon:
         )
         self.lanes = Lanes(clock, jitter, self.workloads.add_after, _log_failure)
         remote = RemoteHand(self.hub, identity, clock, self._leadership.confirm)
+        links, missing_since = self.fleet.links, self._absences.missing_since
+        snapshots = Snapshots(self.hub, links, missing_since, self.lanes, clock, self.forecasts)
+        rules = Rules(identity, settings, policies_of(configuration))
+        self.inspector = Inspector(self.hub, self.fleet, snapshots, rules, self.forecasts, clock)
         self._reconciler = Reconciler(
             self.hub,
-            self.fleet.links,
-            Snapshots(self.hub, self.fleet.links, self._absences.missing_since, self.lanes, clock, self.forecasts),
+            links,
+            snapshots,
             Hands(HubHand(self.hub, clock), remote, self.lanes),
-            Rules(identity, settings, policies_of(configuration)),
+            rules,
             self.workloads,
             Pulse(clock, jitter),
             listeners=(observers or Observers()).listeners(self.forecasts),

@@ -62,13 +62,15 @@ class Forecasts:
         self._compares = self._foresees or settings.policy is not GatePolicy.FIRST_COME_FIRST_SERVED
         self._results: dict[str, deque[Result]] = {}
 
-    def about(self, link: WorkerLink, hub: HubRecord, replica: ReplicaRecord | None) -> Insight:
-        """Return what there is to know before a decision about a Workload."""
+    def about(
+        self, link: WorkerLink, hub: HubRecord, replica: ReplicaRecord | None, *, on_demand: bool = False
+    ) -> Insight:
+        """Return what there is to know before a decision about a Workload; on demand also what no decision needs."""
         observation = link.observation
         if observation is None:
             return _NOTHING
         try:
-            found = self._forecast(observation, link, hub, replica)
+            found = self._forecast(observation, link, hub, replica, on_demand=on_demand)
             witness = self._witness(observation, link, hub, replica)
         except Exception as error:  # noqa: BLE001 - a mistake in a forecast must not keep gates closed
             get_log().error("forecast.failed", worker=link.name, workload=f"{hub.namespace}/{hub.name}", exc_info=error)
@@ -113,15 +115,24 @@ class Forecasts:
                 link.observation.forget(key)
 
     def _forecast(
-        self, observation: Observation, link: WorkerLink, hub: HubRecord, replica: ReplicaRecord | None
+        self,
+        observation: Observation,
+        link: WorkerLink,
+        hub: HubRecord,
+        replica: ReplicaRecord | None,
+        *,
+        on_demand: bool,
     ) -> Forecast | None:
         now_ns, skew_ns = self._clock.now_ns(), link.clock_skew_ns
         if replica is None:
-            wanted = self._foresees and _waits_for_dispatch(hub)
-            return observation.foresee(self._copy(hub, now_ns + skew_ns), now_ns, skew_ns) if wanted else None
+            wanted = _is_waiting(hub) if on_demand else self._foresees and _waits_for_dispatch(hub)
+            if not wanted:
+                return None
+            copy = self._copy(hub, now_ns + skew_ns)
+            return observation.foresee(copy, now_ns, skew_ns, holds=not on_demand)
         sight = _sight(replica, link)
         over = any(_is_true(replica, name) for name in ("QuotaReserved", "Finished", "Evicted"))
-        if over or not (self._compares or sight.asked_ns is not None):
+        if over or not (on_demand or self._compares or sight.asked_ns is not None):
             return None
         return observation.forecast(sight, now_ns, skew_ns)
 
@@ -153,6 +164,9 @@ def _is_true(replica: ReplicaRecord, name: str) -> bool:
     return condition is not None and condition.status == "True"
 
 
+def _is_waiting(hub: HubRecord) -> bool:
+    return bool(hub.document) and not hub.cluster_name and not hub.deleted
+
+
 def _waits_for_dispatch(hub: HubRecord) -> bool:
-    waiting = bool(hub.document) and not hub.nominated and not hub.cluster_name and not hub.deleted
-    return waiting and hub.is_true("QuotaReserved")
+    return _is_waiting(hub) and not hub.nominated and hub.is_true("QuotaReserved")

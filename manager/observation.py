@@ -142,8 +142,8 @@ class Observation:
             self._answers[key] = (self.cluster.version, known)
         return known
 
-    def foresee(self, raw: Mapping[str, Any], now_ns: int, skew_ns: int) -> Forecast:
-        """Return what the worker would do with a copy that it does not have, and hold the quota that it would take."""
+    def foresee(self, raw: Mapping[str, Any], now_ns: int, skew_ns: int, *, holds: bool) -> Forecast:
+        """Return what the worker would do with a copy that it does not have; `holds` the quota that it would take."""
         why = self.why_silent()
         if why:
             return unsupported(why, now_ns)
@@ -151,7 +151,7 @@ class Observation:
         self.forget_promises(key for key in list(self.promises) if ObjectKey(*key) in self.cluster.tenants)
         promised = [promise for other, promise in self.promises.items() if other != key]
         found, promise = foresee(self.cluster, raw, promised, now_ns + skew_ns)
-        if promise is not None:
+        if promise is not None and holds:
             self.promises[key] = promise
         return replace(found, made_ns=now_ns)
 

@@ -5,6 +5,7 @@ import os
 import random
 import signal
 import socket
+from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
@@ -13,6 +14,7 @@ from config.kubeconfig.errors import KubeconfigError
 from config.kubeconfig.sources import load_hub_kubeconfig
 from config.settings import Configuration
 from gates.leadership import Terms
+from manager.api import serve_api
 from manager.clock import SystemClock
 from manager.daemon import Daemon, Observers, StartupError, identify
 from manager.election import Candidacy, ElectionThread
@@ -48,7 +50,8 @@ async def serve(configuration: Configuration) -> None:
     if journal is not None:
         journal.start()
     try:
-        await run_until(daemon, stopped, Supervisor.from_environment(os.environ), surroundings.clock)
+        supervisor, socket = Supervisor.from_environment(os.environ), configuration.api.socket
+        await run_until(daemon, stopped, supervisor, surroundings.clock, socket)
     finally:
         if journal is not None:
             journal.close()
@@ -70,11 +73,15 @@ def _observers(journal: Journal | None) -> Observers:
     return Observers(on_look=journal.note_look, on_forecast=journal.note_forecast, on_forgotten=journal.forget)
 
 
-async def run_until(daemon: Daemon, stopped: asyncio.Event, supervisor: Supervisor, clock: Clock) -> None:
+async def run_until(
+    daemon: Daemon, stopped: asyncio.Event, supervisor: Supervisor, clock: Clock, socket: Path | None = None
+) -> None:
     """Run a daemon until it is told to stop; then let it finish what it is doing, in bounded time."""
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(daemon.run()), group.create_task(_report(daemon, supervisor, clock))]
+            if socket is not None:
+                tasks.append(group.create_task(serve_api(socket, daemon.inspector)))
             await stopped.wait()
             supervisor.stopping()
             await daemon.drain(_DRAIN_SECONDS)

@@ -35,15 +35,15 @@ class Snapshots:
         self._lanes = lanes
         self._clock = clock
 
-    def take(self, record: HubRecord, *, departed: bool) -> Snapshot:
-        """Return everything about one Workload."""
+    def take(self, record: HubRecord, *, departed: bool, on_demand: bool = False) -> Snapshot:
+        """Return everything about one Workload; on demand with a forecast of every worker."""
         checks = self._hub.our_checks()
         entry = record.check(checks)
         listed = (self._hub.clusters_of(entry.name) if entry is not None else None) or ()
         jobs = self._hub.jobs_of(record)
         names = (*listed, *sorted(name for name in self._links if name not in listed))
         positions = {name: position for position, name in enumerate(listed)}
-        facts = (self._facts(name, positions.get(name), record, jobs) for name in names)
+        facts = (self._facts(name, positions.get(name), record, jobs, on_demand) for name in names)
         return Snapshot(
             hub=record,
             our_checks=checks,
@@ -58,7 +58,14 @@ class Snapshots:
         entry = record.check(self._hub.our_checks())
         return entry is None or self._hub.clusters_of(entry.name) is not None
 
-    def _facts(self, name: str, position: int | None, record: HubRecord, jobs: HubJobs) -> WorkerFacts:
+    def _facts(
+        self,
+        name: str,
+        position: int | None,
+        record: HubRecord,
+        jobs: HubJobs,
+        on_demand: bool,
+    ) -> WorkerFacts:
         link = self._links.get(name)
         key = Key(record.namespace, record.name)
         if link is None:
@@ -71,7 +78,9 @@ class Snapshots:
         replica = found if isinstance(found, ReplicaRecord) and reach is Reach.SYNCED else None
         memory = link.recall(key)
         now = self._clock.monotonic()
-        insight = self._insight(link, record, replica, reach)
+        insight = Insight()
+        if self._forecasts is not None and reach is Reach.SYNCED:
+            insight = self._forecasts.about(link, record, replica, on_demand=on_demand)
         return WorkerFacts(
             name=name,
             position=position,
@@ -92,11 +101,6 @@ class Snapshots:
             forecast_reliable=insight.is_reliable,
             witness=insight.witness,
         )
-
-    def _insight(self, link: WorkerLink, hub: HubRecord, replica: ReplicaRecord | None, reach: Reach) -> Insight:
-        if self._forecasts is None or reach is not Reach.SYNCED:
-            return Insight()
-        return self._forecasts.about(link, hub, replica)
 
 
 def _jobs(link: WorkerLink, key: Key, jobs: HubJobs) -> tuple[JobRecord, ...]:

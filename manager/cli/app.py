@@ -4,6 +4,7 @@ import typer
 
 from manager.cli import config, predict, predict_pods, simulate
 from manager.cli.demo import demo
+from manager.cli.inspect import explain, status
 from manager.cli.local import local
 from manager.cli.replay import replay
 from manager.cli.run import run
@@ -17,6 +18,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(run)
+app.command()(status)
+app.command()(explain)
 app.command()(predict.predict)
 app.command()(simulate.simulate)
 app.command()(predict_pods.predict_pods)
