@@ -261,7 +261,8 @@ class Observation:
     def _has_preempted(self, sight: Sight) -> bool:
         """Tell whether somebody was preempted for the replica since it asked; what comes after is no forecast."""
         victims = (tenant.preempted for _, tenant in self.cluster.victims_of(sight.uid))
-        return sight.asked_ns is not None and any(v is not None and v.at_ns >= sight.asked_ns for v in victims)
+        asked_ns = sight.asked_ns
+        return asked_ns is not None and any(v is not None and v.is_current and v.at_ns >= asked_ns for v in victims)
 
     def _note_victims(self, trial: _Trial) -> None:
         for key, tenant in self.cluster.victims_of(trial.uid):
@@ -269,7 +270,8 @@ class Observation:
 
 
 def _note(trial: _Trial, key: ObjectKey, tenant: Tenant) -> None:
-    """Remember a victim: it may be deleted, or preempted by somebody else, before anybody asks."""
-    if tenant.preempted is not None:
+    """Remember a victim as it was first seen: it may be deleted, admitted or preempted again before anybody asks."""
+    known = trial.evicted.get(key)
+    if tenant.preempted is not None and (known is None or known[0].uid != tenant.uid):
         evicted = Evicted(key.namespace, key.name, tenant.uid, tenant.preempted.reason)
         trial.evicted[key] = (evicted, tenant.preempted.at_ns)

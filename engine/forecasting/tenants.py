@@ -10,6 +10,7 @@ from config.api.meta import parse_time
 from engine.forecasting.essentials import PackedWorkload
 from engine.objects.boost import PREEMPTION_COST_ANNOTATION, parse_int32
 from engine.objects.workloads import PendingWorkload, Workload
+from engine.reporting.messages import preemption_reason
 
 Raw = Mapping[str, Any]
 
@@ -23,6 +24,9 @@ class Preemption:
     preemptor_uid: str
     reason: str
     at_ns: int
+    """When it was preempted; for one that has quota again, when it got it."""
+    is_current: bool = True
+    """False once the workload has quota again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,4 +81,6 @@ def _preemption(condition: Raw | None) -> Preemption | None:
     if condition is None or found is None:
         return None
     at = condition.get("lastTransitionTime")
-    return Preemption(found.group(1), intern(condition.get("reason") or ""), parse_time(at) if at else 0)
+    is_current = condition.get("status") == "True"
+    told = condition.get("reason") if is_current else preemption_reason(condition["message"])
+    return Preemption(found.group(1), intern(str(told or "")), parse_time(at) if at else 0, is_current)

@@ -20,7 +20,7 @@ async def command(made: World, socket: Path, *arguments: str) -> Result:
     assert made.daemon is not None
     async with asyncio.TaskGroup() as group:
         serving = group.create_task(serve_api(socket, made.daemon.inspector))
-        await made.until(socket.exists)
+        await made.until(socket.is_socket)
         result = await asyncio.to_thread(CliRunner().invoke, app, [*arguments, "--socket", str(socket)])
         serving.cancel()
     return result
@@ -53,7 +53,7 @@ async def test_status_lists_workers_and_workloads(tmp_path: Path) -> None:
             ["w1", "Connected", "0", "reliable", "-"],
             ["w2", "Connected", "1", "reliable", "-"],
         ]
-        workloads = await command(made, tmp_path / "s", "status", "workloads", "-o", "json")
+        workloads = await command(made, tmp_path / "t", "status", "workloads", "-o", "json")
         (found,) = json.loads(workloads.stdout)
         assert (found["workload"], found["check"], found["cluster"]) == ("team/wl", "Ready", "w2")
 

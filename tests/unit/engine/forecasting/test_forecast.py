@@ -116,3 +116,18 @@ def test_what_makes_no_sense_is_refused_by_name() -> None:
         ObservedCluster().read("Workload", raw)
     with pytest.raises(ValueError, match="a Secret does not decide"):
         ObservedCluster().read("Secret", {"metadata": {"name": "s"}})
+
+
+def test_a_victim_that_has_quota_again_still_tells_why_it_was_preempted() -> None:
+    raw = low().condition("Preempted", "False", 59, "QuotaReserved").raw
+    cause = "due to reclamation within the cohort; preemptor path: /a; preemptee path: /b"
+    raw["status"]["conditions"][-1]["message"] = f"Previously: Preempted to accommodate (UID: x, JobUID: y) {cause}"
+    observed = ObservedCluster()
+    put(observed, raw)
+
+    ((_, tenant),) = observed.victims_of("x")
+
+    assert tenant.preempted is not None
+    assert (tenant.preempted.reason, tenant.preempted.is_current) == ("InCohortReclamation", False)
+    observed.put("Workload", NAMESPACE, "low", None)
+    assert observed.victims_of("x") == []
