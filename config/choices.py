@@ -60,6 +60,13 @@ RUN_ON_HUB = frozenset({Integration.POD, Integration.STATEFUL_SET, Integration.L
 """Made of plain pods, which the hub would start itself unless its Kueue is told not to."""
 
 
+class ExecApiVersion(StrEnum):
+    """The versions of ExecCredential."""
+
+    V1 = "client.authentication.k8s.io/v1"
+    V1BETA1 = "client.authentication.k8s.io/v1beta1"
+
+
 class LogFormat(StrEnum):
     """How a log line is written."""
 

@@ -32,6 +32,14 @@ _SAMPLES: Final = {
   #   gatesUnsupported: allow
   #   labels: {region: eu}
 """,
+    "accessProviders": """\
+    # - name: gke
+    #   command: /usr/local/bin/gke-gcloud-auth-plugin
+    #   args: []
+    #   env: [{name: HOME, value: /tmp}]
+    #   apiVersion: client.authentication.k8s.io/v1
+    #   provideClusterInfo: true
+""",
     "customKinds": """\
     # - group: example.com
     #   version: v1

@@ -14,6 +14,7 @@ from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSett
 
 from config import names
 from config.choices import DispatcherMode, GatePolicy
+from config.clusterprofiles import ClusterProfiles
 from config.fieldtypes import REFUSED, GoDuration, RefusedError, Switch, Text
 from config.sections import (
     Api,
@@ -52,6 +53,8 @@ class Configuration(Section, BaseSettings):
     """Workers that Kueue's own objects name."""
     kubeconfig_policy: KubeconfigPolicy = KubeconfigPolicy()
     """What kubeconfigs may contain, those of workers and the hub's. https and verified TLS are always required."""
+    cluster_profiles: ClusterProfiles = ClusterProfiles()
+    """MultiKueueClusters that name a ClusterProfile instead of a kubeconfig."""
     gates: Gates = Gates()
     """When preemption gates open."""
     dispatcher: Dispatcher = Dispatcher()

@@ -38,6 +38,8 @@ class HubJobs:
     known: bool = True
     """Whether an absent job is really absent."""
     members: tuple[JobRecord, ...] = ()
+    problem: str = ""
+    """Why a job that is there cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,12 +203,16 @@ def _ownership(owner: Owner | None, jobs: HubJobs, managed_by: str) -> tuple[Own
         return Ownership.OWNERLESS, ""
     if jobs.kind is None:
         return Ownership.NO_ADAPTER, owner.gvk
+    if not jobs.known:
+        return Ownership.UNKNOWN, jobs.problem
     if jobs.kind.managed_by is None:
         return Ownership.MANAGED, ""
-    if not jobs.known or not jobs.members:
+    if not jobs.members:
         return Ownership.UNKNOWN, ""
-    manager = jobs.members[0].manager
-    return (Ownership.MANAGED, "") if manager == managed_by else (Ownership.NOT_MANAGED, manager)
+    job = jobs.members[0]
+    if job.manager != managed_by:
+        return Ownership.NOT_MANAGED, job.manager
+    return (Ownership.UNSUPPORTED, job.unsupported) if job.unsupported else (Ownership.MANAGED, "")
 
 
 def _managed_by_path(kind: JobKind | None) -> str:

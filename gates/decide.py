@@ -10,7 +10,7 @@ from gates.cleaning import remove_all, tidy
 from gates.following import admitting_remote, chosen_remote, evicted_remote, finished_remote, lost_remote
 from gates.pending import pending
 from gates.settings import Settings, UngatedPolicy
-from gates.texts import no_adapter, not_managed, previously
+from gates.texts import no_adapter, not_managed, previously, unsupported
 from gates.verifying import with_verification
 from gates.view import CheckState, Group, Ownership, Reach
 
@@ -66,6 +66,8 @@ def _unowned(group: Group, _now_ns: int, settings: Settings) -> Decision | None:
             rule, text = "P6", no_adapter(workload.owner_text)
         case Ownership.NOT_MANAGED:
             rule, text = "P7", not_managed(workload.managed_by_path, settings.managed_by, workload.owner_text)
+        case Ownership.UNSUPPORTED:
+            rule, text = "P7", unsupported(workload.owner_text)
     patch = PatchHubStatus(check_state=CheckState.REJECTED, check_message=previously(text, check.state))
     return Decision(rule, (Step((patch,)),))
 

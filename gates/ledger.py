@@ -8,6 +8,7 @@ Kueue derives the last opening from the replicas it can read, which is how a sec
 import json
 from collections.abc import Iterable
 
+from gates import marks
 from gates.view import Group, HubWorkload, Opening, Reach, Worker
 
 
@@ -25,7 +26,9 @@ def parse_openings(text: str | None) -> tuple[Opening, ...]:
             for entry in json.loads(text)
         )
     except (ValueError, TypeError, KeyError) as error:
-        message = f"expected a list of {{cluster, replicaUID, openedAtUnixNano}}: {error}"
+        message = (
+            f"annotation {marks.GATE_OPENINGS}: expected a list of {{cluster, replicaUID, openedAtUnixNano}}: {error}"
+        )
         raise LedgerError(message) from error
 
 

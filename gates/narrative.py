@@ -3,11 +3,16 @@
 It changes only with the state, never with the clock, so that writing it does not wake anybody by itself.
 """
 
+from typing import Final
+
 from config.api.meta import format_time
 from gates.ledger import last_opening
 from gates.opening import Defer, Hold, NextGate, Wait
 from gates.texts import MESSAGE_LIMIT, cut
-from gates.view import Group, Reach
+from gates.view import Group, Reach, Worker
+
+_LACKS: Final = frozenset({"Inadmissible", "Misconfigured", "Suspended"})
+"""Reasons of QuotaReserved=False for which somebody has to change something on the worker."""
 
 
 def pending_message(group: Group, gate: NextGate) -> str:
@@ -38,8 +43,17 @@ def pending_message(group: Group, gate: NextGate) -> str:
     lacking = [worker.name for worker in group.listed if not worker.serves_kind]
     if lacking:
         parts.append(f"the kind of the job is not served on: {_names(lacking)}")
+    parts += [complaint for worker in group.holders if (complaint := _misconfigured(worker))]
     parts += [worker.problem for worker in group.listed if worker.problem]
     return cut("; ".join(parts), MESSAGE_LIMIT)
+
+
+def _misconfigured(worker: Worker) -> str:
+    """Say what a worker's Kueue lacks to take the Workload, such as its LocalQueue; waiting for quota is no lack."""
+    reserved = worker.replica.conditions.get("QuotaReserved") if worker.replica is not None else None
+    if reserved is None or reserved.status == "True" or reserved.reason not in _LACKS:
+        return ""
+    return f"worker {worker.name} cannot take it before somebody mends there: {reserved.message}"
 
 
 def _names(names: list[str]) -> str:

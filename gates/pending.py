@@ -10,8 +10,9 @@ from gates.ledger import last_opening, observed_openings, standing_openings
 from gates.narrative import pending_message
 from gates.opening import Defer, Hold, NextGate, Open, Wait, next_gate, remaining_window
 from gates.settings import Dispatcher, Settings, UngatedPolicy
+from gates.texts import MESSAGE_LIMIT, cut
 from gates.verifying import record_of
-from gates.view import CheckState, GateSupport, Group, Opening, Ownership, Reach, Worker
+from gates.view import CheckState, GateSupport, Group, HubWorkload, Opening, Ownership, Reach, Worker
 
 Policies = Mapping[str, UngatedPolicy]
 Steps = tuple[Step, ...]
@@ -35,7 +36,7 @@ def pending(group: Group, now_ns: int, settings: Settings, policies: Policies, *
     if workload.cluster_name and not workload.elastic:
         return Decision("G8", requeue_ns=timer)
     if workload.ownership is Ownership.UNKNOWN:
-        return Decision("G9-owner", requeue_ns=timer, notes=("the job that owns the Workload cannot be read",))
+        return _unreadable_owner(workload, timer)
     if not workload.other_checks_ready:
         return Decision("G9-checks", requeue_ns=timer)
     if workload.component is not None and not (workload.component.complete and workload.component.is_primary):
@@ -78,6 +79,15 @@ def _timer(gate: NextGate, settings: Settings) -> int | None:
             return settings.timeout_ns
         case _:
             return None
+
+
+def _unreadable_owner(workload: HubWorkload, timer: int | None) -> Decision:
+    """Dispatch nothing; if the job is there and makes no sense, say on the check what is wrong with it."""
+    check, problem = workload.check, workload.owner_text
+    text = cut(problem, MESSAGE_LIMIT)
+    changed = bool(text) and check is not None and check.message != text
+    steps = (Step((PatchHubStatus(check_message=text),)),) if changed else ()
+    return Decision("G9-owner", steps, timer, (problem or "the job that owns the Workload cannot be read",))
 
 
 def _follow_sibling(group: Group, timer: int | None) -> Decision:

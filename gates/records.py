@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from config.api.meta import Condition, conditions, parse_time
+from config.names import MULTIKUEUE_NAME
 from gates import marks
 from gates.forecasts import ForecastRecord, parse_record
 from gates.ledger import parse_openings
@@ -80,6 +81,8 @@ class HubRecord:
     replaces_slice: bool = False
     assignments: tuple[PodSetAssignment, ...] = ()
     shape: SpecShape | None = None
+    kueue_wrote: str = ""
+    """When Kueue's own MultiKueue controller last wrote the status, as the hub's API server noted it."""
     document: bytes = b""
     """Labels, annotations and spec as JSON while a replica may still have to be made; empty afterwards."""
 
@@ -157,8 +160,15 @@ def hub_record(raw: Obj) -> HubRecord:
         replaces_slice=marks.REPLACED_SLICE in annotations,
         assignments=_assignments(status),
         shape=spec_shape(spec) if may_be_copied else None,
+        kueue_wrote=_last_write(metadata, MULTIKUEUE_NAME),
         document=_document(metadata, spec) if may_be_copied else b"",
     )
+
+
+def _last_write(metadata: Obj, manager: str) -> str:
+    """Return the time of a field manager's last write; the API server writes all times in one form, so they compare."""
+    entries = metadata.get("managedFields") or ()
+    return max((str(entry.get("time") or "") for entry in entries if entry.get("manager") == manager), default="")
 
 
 def replica_record(raw: Obj) -> ReplicaRecord:

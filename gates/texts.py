@@ -27,6 +27,11 @@ def not_managed(path: str, expected: str, found: str) -> str:
     return f'The owner is not managed by Kueue: Expecting {path} to be "{expected}" not "{found}"'
 
 
+def unsupported(what: str) -> str:
+    """Say that the job asks for what cannot be had across clusters."""
+    return f"Not supported with MultiKueue: {what}"
+
+
 def admitted(cluster: str) -> str:
     """Say who won."""
     return f'The workload was admitted on "{cluster}"'

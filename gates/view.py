@@ -29,6 +29,8 @@ class Ownership(StrEnum):
     MANAGED = "managed"
     NOT_MANAGED = "not-managed"
     NO_ADAPTER = "no-adapter"
+    UNSUPPORTED = "unsupported"
+    """The job asks for something that cannot be had across clusters."""
     OWNERLESS = "ownerless"
     UNKNOWN = "unknown"
     """The job cannot be read, or is not there: nobody is rejected for that, and nothing is dispatched."""

@@ -111,6 +111,8 @@ class ApiServer:
         if target is None:
             return await self._answer_document(raw, request, user)
         if isinstance(target, ReviewTarget):
+            if self.faults:
+                await self._strike(raw, Strikable(path, "create", target.review.plural))
             return self._respond(self._review(target, request, user))
         verb = verb_of(raw.method, target, query)
         refuse_if_forbidden(user, attributes_of(verb, target))

@@ -7,21 +7,20 @@ from typing import TYPE_CHECKING
 
 from config.kubeconfig.access import ClusterAccess
 from config.kubeconfig.errors import KubeconfigError, KubeconfigReason
+from config.kubeconfig.profiles import access_from_profile
 from config.kubeconfig.sources import load_secret_kubeconfig, load_worker_kubeconfig
 from config.names import KUBECONFIG_KEY
-from config.sections import KubeconfigPolicy, Worker
+from config.sections import Worker
 from config.settings import Configuration
 from gates.activity import ClusterRecord, Health
 from manager.hub import HubLink
-from manager.kinds import SECRETS
-from workerclient.errors import NotFound
+from manager.kinds import PROFILES, SECRETS
+from workerclient.errors import NotFound, NotServed
 from workerclient.kind import Key
 
 if TYPE_CHECKING:
     from workerclient.codec import Raw
     from workerclient.resource import Resource
-
-NO_PROVIDER = "no access provider configured"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +69,11 @@ def _discovered(cluster: ClusterRecord, options: Worker | None) -> Source:
 class AccessLoader:
     """Reads kubeconfigs and holds them to the policy."""
 
-    def __init__(self, hub: HubLink, policy: KubeconfigPolicy) -> None:
-        self._policy = policy
+    def __init__(self, hub: HubLink, configuration: Configuration) -> None:
+        self._policy = configuration.kubeconfig_policy
+        self._profiles_settings = configuration.cluster_profiles
         self._namespace = hub.namespace
+        self._profiles: Resource[Raw] = hub.client.resource(PROFILES)
         self._secrets: Resource[Raw] = hub.client.resource(SECRETS)
 
     async def load(self, source: Source) -> ClusterAccess | Health:
@@ -82,12 +83,26 @@ class AccessLoader:
         """
         try:
             if source.profile:
-                return _refused("BadClusterProfile", f"load client config failed: {NO_PROVIDER}")
+                return await self._load_profile(source.profile)
             if source.path is not None:
                 return await asyncio.to_thread(load_worker_kubeconfig, source.path, self._policy, source.context)
             return await self._load_secret(source)
         except KubeconfigError as error:
             return _refused(error.reason, error.condition_message)
+
+    async def _load_profile(self, name: str) -> ClusterAccess:
+        if not self._profiles_settings.enabled:
+            message = "MultiKueueClusterProfile feature gate is disabled (set clusterProfiles.enabled)"
+            raise KubeconfigError(KubeconfigReason.PROFILES_OFF, message)
+        try:
+            profile = await self._profiles.get(Key(self._namespace, name))
+        except NotFound:
+            message = f'{PROFILES.resource} "{name}" not found in namespace "{self._namespace}"'
+            raise KubeconfigError(KubeconfigReason.BAD_PROFILE, message) from None
+        except NotServed:
+            message = f"the hub does not serve {PROFILES.resource} at version {PROFILES.version}"
+            raise KubeconfigError(KubeconfigReason.BAD_PROFILE, message) from None
+        return access_from_profile(profile, self._profiles_settings.access_providers, self._policy)
 
     async def _load_secret(self, source: Source) -> ClusterAccess:
         try:

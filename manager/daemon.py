@@ -15,6 +15,7 @@ from gates.settings import Dispatcher, GatePolicy, Settings, UngatedPolicy
 from gates.view import Group
 from manager.absences import Absences
 from manager.access import AccessLoader, sources
+from manager.errors import StartupError
 from manager.fleet import Fleet
 from manager.forecasts import Forecasts
 from manager.garbage import GarbageCollector
@@ -30,19 +31,15 @@ from manager.observation import Observation
 from manager.queue import KeyedQueue
 from manager.reconciler import Hands, Listeners, Look, Pulse, Reconciler, Rules
 from manager.remote import RemoteHand
-from manager.rivals import RivalError, refuse_rivals
+from manager.rivals import Rivals
 from manager.snapshots import Snapshots
 from manager.statuses import Place, Statuses
 from manager.wakeups import Wakeups
 from manager.worker import Notices, WorkerLink
 from workerclient.budget import BudgetLimits
 from workerclient.cluster import ClientLimits, ClusterClient, Surroundings
-from workerclient.errors import ClusterError
+from workerclient.errors import ClusterError, Forbidden
 from workerclient.kind import Key
-
-
-class StartupError(Exception):
-    """The daemon cannot do its work here; the message is for the one who started it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,15 +151,16 @@ class Daemon:
                 on_check=wakeups.check,
                 on_config=wakeups.config,
                 on_cluster=wakeups.cluster,
-                on_secret=wakeups.secret,
+                on_source=wakeups.source,
                 on_connection=wakeups.hub_connection,
             ),
+            follow_profiles=configuration.cluster_profiles.enabled,
         )
         settings = settings_of(configuration)
         self._absences = Absences(self.hub, clock, settings.worker_lost_ns)
         self.fleet = wakeups.fleet = Fleet(
             partial(sources, configuration, self.hub),
-            AccessLoader(self.hub, configuration.kubeconfig_policy),
+            AccessLoader(self.hub, configuration),
             self._make_link,
             self._absences,
             clock,
@@ -173,7 +171,7 @@ class Daemon:
             if configuration.forecast.enabled
             else None
         )
-        self.lanes = Lanes(clock, jitter, self.workloads.add_after, _log_failure)
+        self.lanes = Lanes(clock, jitter, self.workloads.add_after, self._note_failure)
         remote = RemoteHand(self.hub, identity, clock, self._leadership.confirm)
         links, missing_since = self.fleet.links, self._absences.missing_since
         snapshots = Snapshots(self.hub, links, missing_since, self.lanes, clock, self.forecasts)
@@ -189,7 +187,8 @@ class Daemon:
             Pulse(clock, jitter),
             listeners=(observers or Observers()).listeners(self.forecasts),
         )
-        self._statuses = Statuses(self.hub, self.fleet, self.conditions, clock, jitter)
+        self._rivals = wakeups.rivals = Rivals(self.hub, configuration.hub.controller_name, clock)
+        self._statuses = Statuses(self.hub, self.fleet, self.conditions, self._rivals, clock, jitter)
         interval = configuration.gc_interval.total_seconds()
         self.garbage = GarbageCollector(self.hub, self.fleet, remote, self.lanes, identity, interval, clock)
 
@@ -222,16 +221,21 @@ class Daemon:
         await self._wakeups.hub_is_there.wait()
         await self.elected.wait()
         await self._absences.load()
-        try:
-            await refuse_rivals(self.hub, self._configuration.hub.controller_name, self._surroundings.clock)
-        except RivalError as error:
-            raise StartupError(str(error)) from error
+        await self._rivals.refuse_present()
         await self.fleet.settled.wait()
         async with asyncio.TaskGroup() as group:
             group.create_task(self.workloads.serve(self._reconciler.look))
             group.create_task(self.conditions.serve(self._statuses.look))
             group.create_task(self.garbage.run())
             group.create_task(self._absences.run())
+            group.create_task(self._rivals.run())
+
+    def _note_failure(self, key: Key, cluster: str, error: Exception) -> None:
+        unforeseen = None if isinstance(error, ClusterError) else error
+        get_log().warning("action.failed", workload=str(key), worker=cluster, error=str(error), exc_info=unforeseen)
+        link = self.fleet.links.get(cluster)
+        if isinstance(error, Forbidden) and link is not None:
+            link.doubt_permissions()
 
     def _make_link(self, name: str, access: ClusterAccess) -> WorkerLink:
         options = next((worker for worker in self._configuration.workers if worker.name == name), None)
@@ -253,11 +257,6 @@ class Daemon:
             return None
         kueue = self._kueues.get(name) or load_kueue_configuration(None)
         return Observation(name, access, self._surroundings, kueue, self._wakeups.remote_workload)
-
-
-def _log_failure(key: Key, cluster: str, error: Exception) -> None:
-    unforeseen = None if isinstance(error, ClusterError) else error
-    get_log().warning("action.failed", workload=str(key), worker=cluster, error=str(error), exc_info=unforeseen)
 
 
 def _ns(seconds: float) -> int:

@@ -16,7 +16,7 @@ from manager.logs import get_log
 from manager.worker import WorkerLink
 from workerclient.clock import Clock
 from workerclient.cluster import Connection
-from workerclient.errors import ClusterError
+from workerclient.errors import ClusterError, Refused
 
 _LOAD_SECONDS: Final = 30.0
 _READ_AGAIN_SECONDS: Final = 10.0
@@ -119,6 +119,10 @@ class Fleet:
         try:
             async with self._clock.timeout(_LOAD_SECONDS):
                 return await self._loader.load(source)
+        except Refused as error:
+            problem = str(error)
+            if source.name not in self.links:  # nothing is lost by saying so
+                return Health(is_active=False, reason="BadKubeConfig", message=f"load client config failed: {error}")
         except ClusterError as error:
             problem = str(error)
         except TimeoutError:

@@ -21,12 +21,12 @@ from gates.assembling import HubJobs
 from gates.jobs.kinds import JobKind
 from gates.jobs.records import JobRecord, job_reader
 from gates.records import HubRecord, hub_record
-from manager.kinds import ADMISSION_CHECKS, CLUSTERS, CONFIGS, SECRETS, WORKLOADS, api_kind
+from manager.kinds import ADMISSION_CHECKS, CLUSTERS, CONFIGS, PROFILES, SECRETS, WORKLOADS, api_kind
 from workerclient.budget import BudgetLimits
 from workerclient.cache import Cache, Unreadable
 from workerclient.cluster import ClientLimits, ClusterClient, Connection, ConnectionReport, Followed, Surroundings
 from workerclient.codec import Raw
-from workerclient.kind import Key
+from workerclient.kind import ApiKind, Key
 from workerclient.reflector import Phase
 from workerclient.watched import WatchedKind
 
@@ -45,7 +45,7 @@ class HubNotices:
     on_check: Callable[[str], None]
     on_config: Callable[[str], None]
     on_cluster: Callable[[str], None]
-    on_secret: Callable[[str], None]
+    on_source: Callable[[], None]
     on_connection: Callable[[ConnectionReport], None]
 
 
@@ -61,6 +61,8 @@ class HubLink:
         kinds: Iterable[JobKind],
         notices: HubNotices,
         limits: ClientLimits = HUB_LIMITS,
+        *,
+        follow_profiles: bool = False,
     ) -> None:
         self.kinds = {kind.gvk: kind for kind in kinds}
         self.namespace = namespace
@@ -84,15 +86,8 @@ class HubLink:
                 on_change=notices.on_workload,
             )
         )
-        self.secrets: Followed[str] = self.client.follow(
-            WatchedKind(
-                SECRETS,
-                _version_of,
-                namespace=namespace,
-                required=False,
-                on_change=lambda key: notices.on_secret(key.name),
-            )
-        )
+        for kind in (SECRETS, PROFILES) if follow_profiles else (SECRETS,):
+            self._follow_source(kind)
         self.jobs = {gvk: self._follow_jobs(kind) for gvk, kind in self.kinds.items()}
 
     @property
@@ -163,12 +158,25 @@ class HubLink:
             return HubJobs(kind, known=followed.reflector.state.phase is Phase.NOT_SERVED)
         job = followed.cache.get(Key(hub.namespace, hub.owner.name))
         if not isinstance(job, JobRecord):
-            return HubJobs(kind, known=job is None)
+            problem = f'{kind.kind} "{hub.namespace}/{hub.owner.name}": {job.problem}' if job is not None else ""
+            return HubJobs(kind, known=job is None, problem=problem)
         if not job.group:
             return HubJobs(kind, members=(job,))
         keys = sorted(followed.cache.keys_in(BY_GROUP, (job.namespace, job.group)))
         members = (followed.cache.get(key) for key in keys)
         return HubJobs(kind, members=tuple(m for m in members if isinstance(m, JobRecord)))
+
+    def _follow_source(self, kind: ApiKind) -> None:
+        """Take note that something changed from which the way to a worker is read."""
+        self.client.follow(
+            WatchedKind(
+                kind,
+                _version_of,
+                namespace=self.namespace,
+                required=False,
+                on_change=lambda _key: self._notices.on_source(),
+            )
+        )
 
     def _follow_jobs(self, kind: JobKind) -> Followed[JobRecord]:
         return self.client.follow(
@@ -202,5 +210,5 @@ def _group_of(job: JobRecord) -> Iterable[Hashable]:
 
 
 def _version_of(raw: Raw) -> str:
-    """Keep of a Secret only which version it is: its content is fetched when it is needed, and held nowhere."""
+    """Keep of a source only which version it is: its content is fetched when it is needed, and held nowhere."""
     return str(raw["metadata"]["resourceVersion"])

@@ -17,6 +17,7 @@ from manager.kinds import EVENTS, WORKLOADS
 from manager.logs import get_log
 from workerclient.budget import Lane
 from workerclient.clock import Clock
+from workerclient.codec import Identity
 from workerclient.errors import ClusterError
 from workerclient.kind import Key
 from workerclient.resource import Precondition, Resource
@@ -60,22 +61,30 @@ class HubHand:
         patch = {"metadata": {"annotations": annotations}}
         return hub_record(await self._hub.workloads.resource.merge_patch(key, patch, fence, lane=Lane.URGENT))
 
+    async def warn(self, identity: Identity, message: str) -> None:
+        """Write an Event about a Workload that cannot be read."""
+        await self._write_event(identity, EmitEvent("Unreadable", message, warning=True))
+
     async def _emit(self, hub: HubRecord, action: EmitEvent) -> None:
+        await self._write_event(Identity(Key(hub.namespace, hub.name), hub.uid, hub.resource_version), action)
+
+    async def _write_event(self, about: Identity, action: EmitEvent) -> None:
         """Write an Event; one that is lost is not missed."""
+        key = about.key
         self._written += 1
         now_ns = self._clock.now_ns()
         now = format_time(now_ns)
         event = {
             "apiVersion": "v1",
             "kind": "Event",
-            "metadata": {"name": f"{hub.name[:200]}.{now_ns:x}.{self._written:x}", "namespace": hub.namespace},
+            "metadata": {"name": f"{key.name[:200]}.{now_ns:x}.{self._written:x}", "namespace": key.namespace},
             "involvedObject": {
                 "apiVersion": WORKLOADS.api_version,
                 "kind": WORKLOADS.kind,
-                "namespace": hub.namespace,
-                "name": hub.name,
-                "uid": hub.uid,
-                "resourceVersion": hub.resource_version,
+                "namespace": key.namespace,
+                "name": key.name,
+                "uid": about.uid,
+                "resourceVersion": about.resource_version,
             },
             "type": "Warning" if action.warning else "Normal",
             "reason": action.reason,
@@ -89,4 +98,4 @@ class HubHand:
         try:
             await self._events.create(event)
         except ClusterError as error:
-            get_log().warning("event.lost", workload=str(Key(hub.namespace, hub.name)), error=str(error))
+            get_log().warning("event.lost", workload=str(key), error=str(error))

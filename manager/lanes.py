@@ -8,13 +8,16 @@ After a failure the lane rests, longer each time, and says what went wrong.
 import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Self
+from typing import Final, Self
 
 from manager.patience import REFUSAL, is_outrun, rest_seconds
 from workerclient.backoff import Jitter
 from workerclient.clock import Clock
 from workerclient.errors import ClusterError
 from workerclient.kind import Key
+
+_ROUNDING: Final = 1e-3
+"""The alarm that ends a rest may ring a trifle early; a lane that still rested then would be forgotten."""
 
 
 @dataclass(slots=True)
@@ -60,7 +63,7 @@ class Lanes:
     def is_busy(self, key: Key, cluster: str) -> bool:
         """Return whether an action is on its way, or the lane rests after a failure."""
         lane = self._lanes.get((key, cluster))
-        return lane is not None and (lane.task is not None or self._clock.monotonic() < lane.rests_until)
+        return lane is not None and (lane.task is not None or self._clock.monotonic() < lane.rests_until - _ROUNDING)
 
     def problem(self, key: Key, cluster: str) -> str:
         """Return what last went wrong, until something goes right again."""

@@ -146,7 +146,7 @@ class Reconciler:
     async def _reconcile(self, key: Key) -> None:
         found = self._hub.workload(key)
         if isinstance(found, Unreadable):
-            get_log().error("workload.unreadable", workload=str(key), problem=found.problem)
+            await self._complain(key, found)
             return
         record = found or self._known.get(key)
         if record is None:
@@ -173,6 +173,14 @@ class Reconciler:
             for sibling in snapshot.siblings:
                 self._queue.add(Key(sibling.namespace, sibling.name))
         self._requeue(key, snapshot, decision)
+
+    async def _complain(self, key: Key, found: Unreadable) -> None:
+        """Say once what is wrong with a Workload that makes no sense."""
+        if self._notes.get(key) == (found.problem,):
+            return
+        self._notes[key] = (found.problem,)
+        get_log().error("workload.unreadable", workload=str(key), problem=found.problem)
+        await self._hands.hub.warn(found.identity, f"Turnstile leaves this Workload alone: {found.problem}")
 
     def _confirm(self, key: Key, group: Group) -> None:
         """Remember which recorded openings were seen to take effect."""

@@ -29,6 +29,7 @@ from manager.hub import HubLink
 from manager.kinds import api_kind
 from manager.worker import WorkerLink
 from workerclient.budget import Lane
+from workerclient.cache import Unreadable
 from workerclient.clock import Clock
 from workerclient.errors import AlreadyExists, NotFound, Operation
 from workerclient.kind import Key
@@ -190,10 +191,9 @@ class RemoteHand:
             await link.jobs[kind.gvk].resource.create(remote_job(kind, original, hub.name, self._identity))
         except AlreadyExists:
             metadata = (await link.jobs[kind.gvk].resource.get(key))["metadata"]
-            if self._identity.owns(origin_of(metadata), hub_of(metadata)) and hub_uid_of(metadata):
-                raise
-            memory.foreign_job_until = self._clock.monotonic() + FOREIGN_SECONDS
-            return
+            if not (self._identity.owns(origin_of(metadata), hub_of(metadata)) and hub_uid_of(metadata)):
+                memory.foreign_job_until = self._clock.monotonic() + FOREIGN_SECONDS
+            raise  # whatever was to follow must not: the job does not run there
         memory.foreign_job_until = 0.0
 
     async def _verify_absence(self, link: WorkerLink, hub: HubRecord, kind: JobKind, member: MemberSync) -> None:
@@ -212,7 +212,7 @@ class RemoteHand:
     async def _forward(self, link: WorkerLink, kind: JobKind, remote: JobRecord, member: MemberSync) -> None:
         fence = Precondition(remote.uid, remote.resource_version)
         key = Key(remote.namespace, remote.name)
-        await link.jobs[kind.gvk].resource.merge_patch(key, member.forward or {}, fence)
+        await link.jobs[kind.gvk].resource.json_patch(key, member.forward or [], fence)
 
     async def _copy_status(self, kind: JobKind, member: MemberSync) -> None:
         job = member.hub
@@ -232,3 +232,12 @@ def remote_members(link: WorkerLink, jobs: HubJobs) -> tuple[JobRecord, ...]:
     cache = link.jobs[jobs.kind.gvk].cache
     found = (cache.get(Key(member.namespace, member.name)) for member in jobs.members)
     return tuple(job for job in found if isinstance(job, JobRecord))
+
+
+def odd_members(link: WorkerLink, jobs: HubJobs) -> tuple[Unreadable, ...]:
+    """Return the worker's objects that are called like the hub's jobs and make no sense."""
+    if jobs.kind is None:
+        return ()
+    cache = link.jobs[jobs.kind.gvk].cache
+    found = (cache.get(Key(member.namespace, member.name)) for member in jobs.members)
+    return tuple(job for job in found if isinstance(job, Unreadable))

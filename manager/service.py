@@ -16,8 +16,9 @@ from config.settings import Configuration
 from gates.leadership import Terms
 from manager.api import serve_api
 from manager.clock import SystemClock
-from manager.daemon import Daemon, Observers, StartupError, identify
+from manager.daemon import Daemon, Observers, identify
 from manager.election import Candidacy, ElectionThread
+from manager.errors import StartupError
 from manager.journal import Journal, JournalLimits
 from manager.leadership import Alone, Leadership, LeadershipLostError
 from manager.logs import configure_logging, get_log

@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 
 from gates.assembling import HubJobs, Snapshot, WorkerFacts
 from gates.jobs.records import JobRecord
-from gates.records import HubRecord, ReplicaRecord
-from gates.view import Reach
+from gates.records import CheckEntry, HubRecord, ReplicaRecord
+from gates.view import CheckState, Reach
 from manager.forecasts import Forecasts, Insight
 from manager.hub import HubLink
 from manager.lanes import Lanes
-from manager.remote import remote_members
+from manager.remote import odd_members, remote_members
 from manager.worker import WorkerLink
 from workerclient.cache import Unreadable
 from workerclient.clock import Clock
@@ -43,7 +43,11 @@ class Snapshots:
         jobs = self._hub.jobs_of(record)
         names = (*listed, *sorted(name for name in self._links if name not in listed))
         positions = {name: position for position, name in enumerate(listed)}
-        facts = (self._facts(name, positions.get(name), record, jobs, on_demand) for name in names)
+        tries_gates = not on_demand and _is_waiting(entry, record)
+        facts = (
+            self._facts(name, positions.get(name), record, jobs, tries_gates=tries_gates, on_demand=on_demand)
+            for name in names
+        )
         return Snapshot(
             hub=record,
             our_checks=checks,
@@ -64,6 +68,8 @@ class Snapshots:
         position: int | None,
         record: HubRecord,
         jobs: HubJobs,
+        *,
+        tries_gates: bool,
         on_demand: bool,
     ) -> WorkerFacts:
         link = self._links.get(name)
@@ -73,8 +79,9 @@ class Snapshots:
         reach = link.reach(jobs.kind)
         found = link.replica(key)
         problem = self._lanes.problem(key, name)
-        if isinstance(found, Unreadable):
-            reach, problem = Reach.UNREADABLE, f"worker {name}: {found.problem}"
+        for odd in (found, *odd_members(link, jobs)):
+            if isinstance(odd, Unreadable):
+                reach, problem = Reach.UNREADABLE, f"worker {name}: {odd.identity.key}: {odd.problem}"
         replica = found if isinstance(found, ReplicaRecord) and reach is Reach.SYNCED else None
         memory = link.recall(key)
         now = self._clock.monotonic()
@@ -88,7 +95,7 @@ class Snapshots:
             lost_since_ns=self._lost_since(name) if reach is Reach.LOST else None,
             clock_skew_ns=link.clock_skew_ns,
             dialect=link.dialect,
-            gates=link.judge_gates(replica),
+            gates=link.judge_gates(key, replica, may_try=tries_gates and position is not None),
             replica=replica,
             jobs=_jobs(link, key, jobs) if reach is Reach.SYNCED else (),
             foreign_workload=memory.foreign_workload_until > now,
@@ -101,6 +108,11 @@ class Snapshots:
             forecast_reliable=insight.is_reliable,
             witness=insight.witness,
         )
+
+
+def _is_waiting(entry: CheckEntry | None, record: HubRecord) -> bool:
+    """Tell whether the Workload is about to get replicas."""
+    return entry is not None and entry.state is CheckState.PENDING and record.is_true("QuotaReserved")
 
 
 def _jobs(link: WorkerLink, key: Key, jobs: HubJobs) -> tuple[JobRecord, ...]:

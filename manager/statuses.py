@@ -15,6 +15,7 @@ from manager.hub import HubLink
 from manager.logs import get_log
 from manager.patience import is_outrun, rest_seconds
 from manager.queue import KeyedQueue
+from manager.rivals import Rivals
 from workerclient.backoff import Jitter
 from workerclient.clock import Clock
 from workerclient.cluster import Followed
@@ -43,10 +44,13 @@ class Place(NamedTuple):
 class Statuses:
     """Writes conditions."""
 
-    def __init__(self, hub: HubLink, fleet: Fleet, queue: KeyedQueue[Place], clock: Clock, jitter: Jitter) -> None:
+    def __init__(
+        self, hub: HubLink, fleet: Fleet, queue: KeyedQueue[Place], rivals: Rivals, clock: Clock, jitter: Jitter
+    ) -> None:
         self._hub = hub
         self._fleet = fleet
         self._queue = queue
+        self._rivals = rivals
         self._clock = clock
         self._jitter = jitter
         self._failures: dict[Place, int] = {}
@@ -94,6 +98,8 @@ class Statuses:
         health = judge(record)
         if health is None:
             return
+        if self._rivals.keeps(f'{place.subject} "{place.name}"', record):
+            return
         condition = new_condition(record.active, health, record.generation, self._clock.now_ns())
         if condition is None:
             return
@@ -102,6 +108,7 @@ class Statuses:
             operations = [{"op": "add", "path": "/status", "value": {"conditions": [operations[0]["value"][0]]}}]
         fence = Precondition(record.uid, record.resource_version)
         await followed.resource.json_patch(Key("", place.name), operations, fence, subresource="status")
+        self._rivals.wrote(record.uid, condition)
         get_log().info(
             "condition.written", subject=place.subject, name=place.name, status=condition.status, reason=health.reason
         )

@@ -10,6 +10,7 @@ from manager.fleet import Fleet
 from manager.hub import HubLink
 from manager.logs import get_log
 from manager.queue import KeyedQueue
+from manager.rivals import Rivals
 from manager.statuses import Place, Subject
 from workerclient.cluster import Connection, ConnectionReport
 from workerclient.kind import Key
@@ -20,6 +21,7 @@ class Wakeups:
 
     hub: HubLink
     fleet: Fleet
+    rivals: Rivals
 
     def __init__(self, workloads: KeyedQueue[Key], conditions: KeyedQueue[Place]) -> None:
         self._workloads = workloads
@@ -34,6 +36,8 @@ class Wakeups:
         """Look at the Workload, and at those of the same job."""
         self._workloads.add(key)
         record = self.hub.workload(key)
+        if isinstance(record, HubRecord):
+            self.rivals.look_at(record)
         for sibling in self.hub.siblings(record) if isinstance(record, HubRecord) else ():
             self._workloads.add(Key(sibling.namespace, sibling.name))
 
@@ -62,8 +66,8 @@ class Wakeups:
             self.fleet.poke()
         self._conditions.add(Place(Subject.CLUSTER, name))
 
-    def secret(self, _name: str) -> None:
-        """Look at all sources: a Secret changed in our namespace."""
+    def source(self) -> None:
+        """Look at all sources: a Secret or a ClusterProfile changed in our namespace."""
         self.fleet.poke()
 
     def hub_connection(self, report: ConnectionReport) -> None:

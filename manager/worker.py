@@ -5,7 +5,7 @@ gates is known.
 """
 
 import asyncio
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -15,22 +15,27 @@ from gates.dialect import KUEUE, Dialect
 from gates.jobs.kinds import JobKind
 from gates.jobs.records import JobRecord, job_reader
 from gates.records import ReplicaRecord, replica_record
-from gates.settings import MINUTE, SECOND
+from gates.settings import SECOND
 from gates.support import dialect_served, judge_replica
 from gates.view import GateSupport, Reach
+from manager.judgement import GateJudgement
 from manager.kinds import WORKLOADS, api_kind
+from manager.logs import get_log
 from manager.observation import Observation
+from manager.permissions import complaint, needs_on_worker
 from workerclient.cache import Unreadable
 from workerclient.cluster import ClientLimits, ClusterClient, Connection, ConnectionReport, Followed, Surroundings
 from workerclient.errors import ClusterError
 from workerclient.kind import Key
+from workerclient.preflight import Missing
 from workerclient.reflector import Phase
 from workerclient.watched import WatchedKind
 
 BY_WORKLOAD: Final = "workload"
-_DOUBT_NS: Final = 10 * MINUTE
+_DOUBT_SECONDS: Final = 600.0
 """How long a worker that showed no gate is believed not to have any; then it is tried again."""
-
+_ASK_AGAIN_SECONDS: Final = 60.0
+"""How long to wait before asking again for permissions that are missing."""
 _NOTABLE_SKEW_NS: Final = 30 * SECOND
 
 
@@ -62,7 +67,7 @@ class WorkerLink:
         surroundings: Surroundings,
         limits: ClientLimits,
         origin: str,
-        kinds: Iterable[JobKind],
+        kinds: Sequence[JobKind],
         notices: Notices,
         observation: Observation | None = None,
     ) -> None:
@@ -76,9 +81,10 @@ class WorkerLink:
         self._notices = notices
         self._connected = asyncio.Event()
         self._is_understood = False
-        self._prunes_gates = False
-        self._support = GateSupport.UNKNOWN
-        self._judged_ns = 0
+        self._judgement = GateJudgement(lambda: notices.on_connection(name))
+        self._kinds = kinds
+        self._missing: list[Missing] = []
+        self._doubted = asyncio.Event()
         self.client = ClusterClient(name, access, surroundings, limits, self._on_connection)
         selector = f"{ORIGIN_LABEL}={origin}"
         self.workloads: Followed[ReplicaRecord] = self.client.follow(
@@ -152,41 +158,41 @@ class WorkerLink:
         """Return what this process learnt about a Workload here, to be read."""
         return self.memory.get(key) or _NOTHING
 
-    def judge_gates(self, replica: ReplicaRecord | None) -> GateSupport:
-        """Return whether the worker honours gates, after a look at one more replica."""
-        now_ns = self._clock.now_ns()
-        if self._prunes_gates:
-            return GateSupport.MISSING
+    def judge_gates(self, key: Key, replica: ReplicaRecord | None, *, may_try: bool) -> GateSupport:
+        """Return whether the worker honours gates; `may_try` says that the Workload is about to be dispatched."""
+        verdict = GateSupport.UNKNOWN
         if replica is not None:
-            age_ns = now_ns - (replica.created_ns - self.clock_skew_ns)
+            age_ns = self._clock.now_ns() - (replica.created_ns - self.clock_skew_ns)
             verdict = judge_replica(replica, self.dialect, age_ns)
-            if verdict is not GateSupport.UNKNOWN:
-                self._judged_ns = now_ns
-                self._take_verdict(verdict)
-        if self._support is GateSupport.MISSING and now_ns - self._judged_ns > _DOUBT_NS:
-            self._take_verdict(GateSupport.UNKNOWN)
-        return self._support
-
-    def _take_verdict(self, verdict: GateSupport) -> None:
-        changed = GateSupport.MISSING in (verdict, self._support) and verdict is not self._support
-        self._support = verdict
-        if changed:
-            self._notices.on_connection(self.name)
+        return self._judgement.judge(key, verdict, may_try=may_try and replica is None)
 
     def remarks(self) -> list[str]:
         """Return what is worth knowing about a worker that is connected."""
         found = []
-        if self._prunes_gates or self._support is GateSupport.MISSING:
+        if self._judgement.is_missing:
             found.append("its Kueue does not honour preemption gates")
         if abs(self.clock_skew_ns) > _NOTABLE_SKEW_NS:
             found.append("its clock is more than 30 s off")
+        if missing := complaint(self.name, self._notable_missing()):
+            found.append(missing)
         return found
+
+    def doubt_permissions(self) -> None:
+        """Have it asked again soon what we may do here: something was refused."""
+        self._doubted.set()
+
+    def _notable_missing(self) -> list[Missing]:
+        """Leave out kinds that are not served here, which is said already."""
+        absent = {api_kind(kind) for kind in self._kinds if not self.serves(kind)}
+        return [each for each in self._missing if each.kind not in absent]
 
     async def run(self) -> None:
         """Follow the worker until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self.client.run())
             group.create_task(self._understand())
+            group.create_task(self._ask_permissions())
+            group.create_task(self._doubt())
             if self.observation is not None:
                 group.create_task(self.observation.run())
 
@@ -196,21 +202,48 @@ class WorkerLink:
         if self.observation is not None:
             self.observation.reconfigure(access)
         self.access = access
+        if self.report.connection is Connection.CONNECTED:
+            self._is_understood = False  # it may be another cluster, or an upgraded one
+            self._connected.set()
 
     async def _understand(self) -> None:
-        """Learn after every connection how the worker spells gates; if it does not say, Kueue's way is assumed."""
+        """Learn after every connection how the worker spells gates; if it does not say, what was known stands."""
         while True:
             await self._connected.wait()
             self._connected.clear()
             try:
                 dialect, knows_gates = dialect_served(await self.client.openapi(WORKLOADS))
+                self.dialect = dialect or KUEUE
+                self._judgement.learn(knows_gates=knows_gates)
+            except ClusterError as error:
+                get_log().warning("worker.schema_unread", worker=self.name, error=str(error))
+            if not self._is_understood:
+                self._is_understood = True
+                self._doubted.set()
+                self._notices.on_connection(self.name)
+
+    async def _doubt(self) -> None:
+        """Find out from time to time whether a worker without gates was upgraded."""
+        while True:
+            await self._clock.sleep(_DOUBT_SECONDS)
+            if self.is_connected and self._judgement.is_missing:
+                self._connected.set()
+
+    async def _ask_permissions(self) -> None:
+        """Ask after every connection and every refusal what we may do, and while something is missing, every minute."""
+        while True:
+            if self._missing:
+                await self._clock.sleep(_ASK_AGAIN_SECONDS)
+            else:
+                await self._doubted.wait()
+            self._doubted.clear()
+            try:
+                missing = await self.client.missing_permissions(needs_on_worker(self._kinds))
             except ClusterError:
-                dialect, knows_gates = None, True
-            self.dialect = dialect or KUEUE
-            self._prunes_gates = not knows_gates
-            self._support = GateSupport.UNKNOWN
-            self._is_understood = True
-            self._notices.on_connection(self.name)
+                continue  # a cluster that does not tell is told by its refusals
+            if missing != self._missing:
+                self._missing = missing
+                self._notices.on_connection(self.name)
 
     def _on_connection(self, report: ConnectionReport) -> None:
         if report.connection is not Connection.CONNECTED:

@@ -19,6 +19,7 @@ from workerclient.errors import (
     Operation,
     ProtocolViolation,
     TimedOut,
+    TooLarge,
     Unavailable,
 )
 
@@ -64,7 +65,7 @@ class Breaker:
         probe = self._enter(operation)
         try:
             yield
-        except InternalFailure:
+        except (InternalFailure, TooLarge):
             self._succeeded()
             raise
         except (Unavailable, TimedOut, ProtocolViolation):

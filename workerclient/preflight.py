@@ -1,21 +1,27 @@
 """Asks a cluster beforehand what it serves and what we may do there, so that what is missing is said by name.
 
-Reads only: discovery and SelfSubjectAccessReview, which every authenticated user may create.
+Reads only: discovery and reviews of ourselves, which every authenticated user may create. One review of our rules
+answers for all that is granted; only what it does not show is asked for verb by verb.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from workerclient import codec
+from workerclient.codec import Raw
 from workerclient.errors import NotServed, Operation, ProtocolViolation
 from workerclient.kind import ApiKind
 from workerclient.resource import Line
 from workerclient.session import Request
 
-_REVIEWS = ApiKind(
-    "authorization.k8s.io", "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", namespaced=False
-)
+_GROUP: Final = "authorization.k8s.io"
+_ACCESS_REVIEWS: Final = ApiKind(_GROUP, "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", namespaced=False)
+_RULES_REVIEWS: Final = ApiKind(_GROUP, "v1", "SelfSubjectRulesReview", "selfsubjectrulesreviews", namespaced=False)
+_ANY: Final = "*"
+_SOME_NAMESPACE: Final = "turnstile-preflight"
+"""A namespace that nobody has bound a role in, so that the rules seen are those that hold everywhere; it need not
+exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +31,16 @@ class Need:
     kind: ApiKind
     verbs: tuple[str, ...]
     subresource: str = ""
-    namespace: str = ""
 
     @property
     def resource(self) -> str:
-        """Return the name that an RBAC rule would use."""
+        """Return the name that people use."""
         return f"{self.kind.resource}/{self.subresource}" if self.subresource else self.kind.resource
+
+    @property
+    def rule_resource(self) -> str:
+        """Return the name that an RBAC rule uses."""
+        return f"{self.kind.plural}/{self.subresource}" if self.subresource else self.kind.plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +49,7 @@ class Missing:
 
     verb: str
     resource: str
+    kind: ApiKind
 
     def __str__(self) -> str:
         return f"{self.verb} {self.resource}"
@@ -56,9 +67,13 @@ async def served_kinds(line: Line, kinds: Iterable[ApiKind]) -> Mapping[ApiKind,
 
 
 async def missing_permissions(line: Line, needs: Iterable[Need]) -> list[Missing]:
-    """Return the verbs that the cluster would refuse us."""
+    """Return the verbs that the cluster would refuse us somewhere."""
+    rules = await _rules(line)
     return [
-        Missing(verb, need.resource) for need in needs for verb in need.verbs if not await _is_allowed(line, need, verb)
+        Missing(verb, need.resource, need.kind)
+        for need in needs
+        for verb in need.verbs
+        if not _is_granted(rules, need, verb) and not await _is_allowed(line, need, verb)
     ]
 
 
@@ -75,26 +90,51 @@ async def _plurals(line: Line, group_path: str) -> frozenset[str]:
     return frozenset(str(each.get("name")) for each in resources if isinstance(each, dict))
 
 
+async def _rules(line: Line) -> list[Raw]:
+    operation = Operation(line.cluster, "create", _RULES_REVIEWS.resource)
+    status = await _review(line, operation, _RULES_REVIEWS, {"namespace": _SOME_NAMESPACE})
+    rules = status.get("resourceRules")
+    if not isinstance(rules, list) or not all(isinstance(rule, dict) for rule in rules):
+        raise ProtocolViolation(operation, "expected a review with status.resourceRules")
+    return rules
+
+
+def _is_granted(rules: list[Raw], need: Need, verb: str) -> bool:
+    """Tell whether a rule grants the verb on all objects; a rule for some names only shows nothing."""
+    return any(
+        not rule.get("resourceNames")
+        and _has(rule.get("verbs"), verb)
+        and _has(rule.get("apiGroups"), need.kind.group)
+        and _has(rule.get("resources"), need.rule_resource)
+        for rule in rules
+    )
+
+
+def _has(granted: object, wanted: str) -> bool:
+    return isinstance(granted, list) and (_ANY in granted or wanted in granted)
+
+
 async def _is_allowed(line: Line, need: Need, verb: str) -> bool:
-    operation = Operation(line.cluster, "create", _REVIEWS.resource, f"{verb} {need.resource}")
+    operation = Operation(line.cluster, "create", _ACCESS_REVIEWS.resource, f"{verb} {need.resource}")
     attributes = {
         "verb": verb,
         "group": need.kind.group,
         "version": need.kind.version,
         "resource": need.kind.plural,
         "subresource": need.subresource,
-        "namespace": need.namespace,
     }
-    review: Mapping[str, Any] = {
-        "apiVersion": _REVIEWS.api_version,
-        "kind": _REVIEWS.kind,
-        "spec": {"resourceAttributes": attributes},
-    }
-    path, document = _REVIEWS.collection_path(), codec.encode(review)
-    request = Request(operation, "POST", path, body=document, content_type=codec.JSON, stores=False)
+    status = await _review(line, operation, _ACCESS_REVIEWS, {"resourceAttributes": attributes})
+    if not isinstance(status.get("allowed"), bool):
+        raise ProtocolViolation(operation, "expected a review with status.allowed")
+    return bool(status["allowed"])
+
+
+async def _review(line: Line, operation: Operation, kind: ApiKind, spec: Mapping[str, Any]) -> Raw:
+    body = codec.encode({"apiVersion": kind.api_version, "kind": kind.kind, "spec": spec})
+    request = Request(operation, "POST", kind.collection_path(), body=body, content_type=codec.JSON, stores=False)
     # Nothing is stored by a review, so asking twice does no harm.
     answer = codec.decode_any_object(operation, await line.transport.call(request, repeatable=True), "a review")
     status = answer.get("status")
-    if not isinstance(status, dict) or not isinstance(status.get("allowed"), bool):
-        raise ProtocolViolation(operation, "expected a review with status.allowed")
-    return bool(status["allowed"])
+    if not isinstance(status, dict):
+        raise ProtocolViolation(operation, "expected a review with its status")
+    return status

@@ -28,6 +28,7 @@ from workerclient.errors import (
     Operation,
     ProtocolViolation,
     Retryable,
+    TimedOut,
     Unavailable,
     error_for,
 )
@@ -38,6 +39,8 @@ from workerclient.session import Request, Stream
 Value = TypeVar("Value")
 
 _PATIENCE_WITH_OLD_LISTS: Final = 3
+_MOST_PATIENCE: Final = 3.0
+"""How many times the usual deadline a list or the opening of a watch gets in the end."""
 _LONGEST_PAUSE_SECONDS: Final = 60.0
 """A server that asks for more patience than this is asked again nevertheless."""
 
@@ -117,6 +120,7 @@ class Reflector(Generic[Value]):
         self._version: str | None = None
         self._failures = 0
         self._old_lists = 0
+        self._patience = 1.0
         self._listed_at = 0.0
         self._dropped_ns: int | None = clock.now_ns()
         self.state = KindState(Phase.SYNCING, self._dropped_ns)
@@ -137,6 +141,7 @@ class Reflector(Generic[Value]):
         self._cache.start_new_history()
         self._lose_track()
         self._failures = 0
+        self._patience = 1.0
 
     def stop(self, problem: str) -> None:
         """Record that nobody follows the kind any longer."""
@@ -170,6 +175,7 @@ class Reflector(Generic[Value]):
             namespace=self._watched.namespace,
             page_size=self._limits.page_size,
             lane=Lane.URGENT,  # a crowd of writes must not make a cluster look lost
+            patience=self._patience,
         )
         async with aclosing(pages):
             async for page in pages:
@@ -203,6 +209,7 @@ class Reflector(Generic[Value]):
             opened_at = self._clock.monotonic()
             self.counts.watches += 1
             self._dropped_ns = None
+            self._patience = 1.0
             self._move(Phase.LIVE)
             try:
                 await self._consume(stream)
@@ -264,7 +271,7 @@ class Reflector(Generic[Value]):
         if self._watched.label_selector:
             parameters["labelSelector"] = self._watched.label_selector
         path = self._watched.kind.collection_path(self._watched.namespace)
-        return Request(self._operation("watch"), "GET", path, parameters)
+        return Request(self._operation("watch"), "GET", path, parameters, patience=self._patience)
 
     # --- where we stand
 
@@ -280,6 +287,9 @@ class Reflector(Generic[Value]):
 
     def _lose(self, error: ClusterError) -> float:
         self._failures += 1
+        if isinstance(error, TimedOut):
+            # A cluster that is only slow would never be reached with the same deadline again and again.
+            self._patience = min(2.0 * self._patience, _MOST_PATIENCE)
         self.counts.failures += 1
         self._lose_track()
         # An open breaker says no more than what opened it; repeating that keeps the reported cause still.

@@ -149,7 +149,13 @@ class Resource(Generic[Value]):
             self._cached.remember(operation, left)
 
     async def pages(
-        self, *, label_selector: str = "", namespace: str = "", page_size: int = 500, lane: Lane = Lane.BULK
+        self,
+        *,
+        label_selector: str = "",
+        namespace: str = "",
+        page_size: int = 500,
+        lane: Lane = Lane.BULK,
+        patience: float = 1.0,
     ) -> AsyncGenerator[Page, None]:
         """Yield a consistent list chunk by chunk, each in a single attempt.
 
@@ -164,7 +170,8 @@ class Resource(Generic[Value]):
                 parameters["labelSelector"] = label_selector
             if token:
                 parameters["continue"] = token
-            request = Request(operation, "GET", self._kind.collection_path(namespace), parameters)
+            path = self._kind.collection_path(namespace)
+            request = Request(operation, "GET", path, parameters, patience=patience)
             try:
                 body = await self._line.transport.call_once(request, lane=lane)
             except TooLarge:

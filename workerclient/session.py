@@ -60,6 +60,8 @@ class Request:
     parameters: Mapping[str, str] | None = None
     body: bytes | None = None
     content_type: str = ""
+    patience: float = 1.0
+    """How many times the usual deadline the cluster gets to answer."""
     stores: bool = True
     """Whether a request with a body changes an object; a review of permissions does not."""
 
@@ -111,10 +113,10 @@ class Session:
         self._in_flight += 1
         self._idle.clear()
         try:
-            async with self._clock.timeout(self._limits.request_seconds):
+            async with self._clock.timeout(self._deadline(request)):
                 return await self._exchange(request, authorization)
         except TimeoutError as error:
-            waited = f"no answer within {self._limits.request_seconds:g} s"
+            waited = f"no answer within {self._deadline(request):g} s"
             raise TimedOut(request.operation, waited, executed=True) from error
         except _WIRE_ERRORS as error:
             raise _wire_error(request.operation, error) from error
@@ -127,10 +129,10 @@ class Session:
     async def stream(self, request: Request, authorization: str | None) -> AsyncIterator["Stream"]:
         """Open a watch: the deadline is for its first answer, the caller watches over what comes after."""
         try:
-            async with self._clock.timeout(self._limits.request_seconds):
+            async with self._clock.timeout(self._deadline(request)):
                 response = await self._begin(self._watches, request, authorization)
         except TimeoutError as error:
-            waited = f"no answer within {self._limits.request_seconds:g} s"
+            waited = f"no answer within {self._deadline(request):g} s"
             raise TimedOut(request.operation, waited) from error
         except _WIRE_ERRORS as error:
             raise _wire_error(request.operation, error) from error
@@ -177,6 +179,9 @@ class Session:
         if date is not None:
             self._skew.observe(date, sent_ns, self._clock.now_ns())
         return response
+
+    def _deadline(self, request: Request) -> float:
+        return self._limits.request_seconds * request.patience
 
     def _url(self, request: Request) -> URL:
         if request.parameters:

@@ -11,6 +11,12 @@ class KubeconfigReason(StrEnum):
     """It could not be fetched: no such Secret, key or file, or a path that is not allowed."""
     INSECURE = "InsecureKubeConfig"
     """It was fetched, and its content is not readable or not allowed."""
+    BAD_PROFILE = "BadClusterProfile"
+    """The ClusterProfile is not there, or no command of ours can log in to its cluster."""
+    BAD_REST = "BadRestConfig"
+    """The ClusterProfile describes its cluster in a way that is not allowed."""
+    PROFILES_OFF = "MultiKueueClusterProfileFeatureDisabled"
+    """ClusterProfiles are not switched on."""
 
 
 class KubeconfigError(ValueError):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from config.choices import ExecApiVersion
 from config.kubeconfig.access import ClientCertificate, ClusterAccess, ExecPlugin, InteractiveMode, Material
 from config.kubeconfig.entries import (
     Cluster,
@@ -25,10 +26,10 @@ from config.sections import KubeconfigPolicy
 from config.syntax import normal_proxy_url, printable
 from config.yamldocument import NotYamlError, read_yaml
 
-EXEC_API_VERSIONS: Final = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
+EXEC_API_VERSIONS: Final = tuple(ExecApiVersion)
 
 _TOKEN: Final = re.compile(r"[\x21-\x7e]+")
-_PEM: Final = b"-----BEGIN "
+PEM: Final = b"-----BEGIN "
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,7 @@ class _Builder:
         return ClientCertificate(certificate, key)
 
     def _material(self, data: bytes, path: str, field: str) -> Material | None:
-        if data and _PEM not in data:
+        if data and PEM not in data:
             raise _refused([f"{field} is not PEM text"])
         return data or (self._path(path) if path else None)
 

@@ -20,15 +20,8 @@ def refusals_anywhere(
     for user in users.values():
         if user.token_file and not policy.allow_file_references:
             yield "tokenFile is not allowed"
-    for name, cluster in clusters.items():
-        if cluster.insecure_skip_tls_verify:
-            yield f"insecure TLS verification is not allowed for cluster {name}"
-        if cluster.certificate_authority and not policy.allow_file_references:
-            yield (
-                f"certificate-authority file paths are not allowed, use certificate-authority-data for cluster {name}"
-            )
-        if not cluster.server:
-            yield f"server URL is required for cluster {name}"
+    for cluster in clusters.values():
+        yield from _cluster_refusals_anywhere(cluster, policy)
 
 
 def refusals_in_use(cluster: Cluster, user: User, policy: KubeconfigPolicy) -> Iterator[str]:
@@ -36,6 +29,25 @@ def refusals_in_use(cluster: Cluster, user: User, policy: KubeconfigPolicy) -> I
     yield from _server_refusals(cluster)
     yield from _proxy_refusals(cluster, policy)
     yield from _user_refusals(user, policy)
+
+
+def cluster_refusals(cluster: Cluster, policy: KubeconfigPolicy) -> Iterator[str]:
+    """Yield what is not allowed in a cluster's entry that stands alone; files named there belong to another machine."""
+    yield from _cluster_refusals_anywhere(cluster, policy.model_copy(update={"allow_file_references": False}))
+    yield from _server_refusals(cluster)
+    yield from _proxy_refusals(cluster, policy)
+
+
+def _cluster_refusals_anywhere(cluster: Cluster, policy: KubeconfigPolicy) -> Iterator[str]:
+    if cluster.insecure_skip_tls_verify:
+        yield f"insecure TLS verification is not allowed for cluster {cluster.name}"
+    if cluster.certificate_authority and not policy.allow_file_references:
+        yield (
+            "certificate-authority file paths are not allowed, "
+            f"use certificate-authority-data for cluster {cluster.name}"
+        )
+    if not cluster.server:
+        yield f"server URL is required for cluster {cluster.name}"
 
 
 def _server_refusals(cluster: Cluster) -> Iterator[str]:

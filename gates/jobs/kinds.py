@@ -23,6 +23,20 @@ class StatusSync(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class ItemSizes:
+    """Groups of pods in a list. The numbers of a group, multiplied, are its pods; a number that is absent is 1."""
+
+    path: Path
+    name: str
+    """The field that names a group."""
+    factors: tuple[str, ...]
+    others: int
+    """How many pods there are beside the groups."""
+    autoscaling: Path
+    """Where a job says that the worker sizes it itself; then the hub cannot."""
+
+
+@dataclass(frozen=True, slots=True)
 class JobKind:
     """One kind: names, where it says who manages it, and what to leave out of the copy."""
 
@@ -47,12 +61,19 @@ class JobKind:
     """Fields whose later changes on the hub are taken over by the running copy."""
     forward_elastic_only: bool = False
     """Take them over only for elastic jobs."""
+    groups: ItemSizes | None = None
+    """Where an elastic kind made of several groups of pods says how large each one is."""
     size: Path | None = None
     """Where a kind that has one Workload per replica says how many replicas it has."""
     integration: str = ""
     """The name by which configurations switch the kind on; Kueue's name of the integration."""
     runs_on_hub: bool = False
     """Made of pods that Kueue on the hub would start itself unless it knows better: off until asked for."""
+
+    @property
+    def is_changed_on_workers(self) -> bool:
+        """Return whether a running copy may take something over from the hub."""
+        return bool(self.forward) or self.groups is not None
 
     @property
     def api_version(self) -> str:
@@ -113,8 +134,13 @@ SHIPPED: Final[tuple[JobKind, ...]] = (
         "ray.io",
         "v1",
         "RayCluster",
-        forward=(("spec", "workerGroupSpecs"),),
-        forward_elastic_only=True,
+        groups=ItemSizes(
+            ("spec", "workerGroupSpecs"),
+            "groupName",
+            ("replicas", "numOfHosts"),
+            others=1,
+            autoscaling=("spec", "enableInTreeAutoscaling"),
+        ),
     ),
     _job("ray.io/rayservice", "ray.io", "v1", "RayService", forward=(("spec", "serveConfigV2"),)),
     _job("workload.codeflare.dev/appwrapper", "workload.codeflare.dev", "v1beta2", "AppWrapper"),

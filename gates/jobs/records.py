@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import prod
 from typing import Any, Final
 
 from gates import marks
@@ -11,6 +12,19 @@ from gates.jobs.kinds import JobKind, Path
 Obj = dict[str, Any]
 
 _LARGEST_SIZE: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class PodGroup:
+    """One group of pods: its name, and the numbers that make its size, None where the job leaves one out."""
+
+    name: str
+    numbers: tuple[int | None, ...]
+
+    @property
+    def pods(self) -> int:
+        """Return how many pods the group has."""
+        return prod(1 if number is None else number for number in self.numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +48,10 @@ class JobRecord:
     body: Obj
     """The object reduced to its status and the fields of its spec that are compared."""
     deleted: bool = False
+    groups: tuple[PodGroup, ...] = ()
+    """The groups of an elastic job that has several, in the order of its list."""
+    unsupported: str = ""
+    """What the job asks for that cannot be had across clusters."""
 
 
 def job_reader(kind: JobKind) -> Callable[[Obj], JobRecord]:
@@ -58,6 +76,8 @@ def job_reader(kind: JobKind) -> Callable[[Obj], JobRecord]:
             size=_size(kind, raw),
             body=_body(kind, raw, elastic=elastic),
             deleted=bool(metadata.get("deletionTimestamp")),
+            groups=_groups(kind, raw) if elastic else (),
+            unsupported=_unsupported(kind, raw) if elastic else "",
         )
 
     return read
@@ -82,11 +102,36 @@ def _put(obj: Obj, path: Path, value: Any) -> None:
 
 
 def _size(kind: JobKind, raw: Obj) -> int | None:
-    """Read a count that a user controls; what is no sensible count is refused."""
     if kind.size is None:
         return None
-    value = field_at(raw, kind.size)
-    size = 1 if value is None else value
-    if not isinstance(size, int) or not 0 <= size <= _LARGEST_SIZE:
-        raise ValueError(f"{'.'.join(kind.size)} is {size!r}: expected a number from 0 to {_LARGEST_SIZE}")
-    return size
+    size = _count(field_at(raw, kind.size), ".".join(kind.size))
+    return 1 if size is None else size
+
+
+def _groups(kind: JobKind, raw: Obj) -> tuple[PodGroup, ...]:
+    if kind.groups is None:
+        return ()
+    sizes, place = kind.groups, ".".join(kind.groups.path)
+    items = field_at(raw, sizes.path) or ()
+    return tuple(
+        PodGroup(
+            str(item.get(sizes.name) or ""),
+            tuple(_count(item.get(each), f"{place}[{index}].{each}") for each in sizes.factors),
+        )
+        for index, item in enumerate(items)
+    )
+
+
+def _unsupported(kind: JobKind, raw: Obj) -> str:
+    if kind.groups is None or not field_at(raw, kind.groups.autoscaling):
+        return ""
+    return f"an elastic {kind.kind} with {'.'.join(kind.groups.autoscaling)}, which would be sized from two sides"
+
+
+def _count(value: Any, place: str) -> int | None:
+    """Read a count that a user controls; what is no sensible count is refused."""
+    if value is None:
+        return None
+    if not isinstance(value, int) or not 0 <= value <= _LARGEST_SIZE:
+        raise ValueError(f"{place} is {value!r}: expected a number from 0 to {_LARGEST_SIZE}")
+    return value

@@ -4,13 +4,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gates.jobs.copying import field_at, name_workload
+from gates.jobs.copying import PREBUILT, field_at, name_workload
 from gates.jobs.kinds import JobKind, Path
 from gates.jobs.records import JobRecord
 from gates.jobs.status import hub_status
 from gates.view import JobSync
 
 Obj = dict[str, Any]
+Operations = list[Obj]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +33,8 @@ class MemberSync:
     sync: JobSync
     status: Obj | None = None
     """The status that the hub's job should have, if it has another."""
-    forward: Obj | None = None
-    """The merge patch that the remote job should get."""
+    forward: Operations | None = None
+    """The JSON patch that the remote job should get."""
 
 
 _URGENCY: Final = (JobSync.FOREIGN, JobSync.CREATE, JobSync.FORWARD, JobSync.COPY_STATUS, JobSync.DEFERRED)
@@ -55,33 +56,68 @@ def most_urgent(members: Iterable[MemberSync]) -> JobSync:
     return next((sync for sync in _URGENCY if sync in found), JobSync.NONE)
 
 
-def _forwarded(kind: JobKind, hub: JobRecord, remote: JobRecord, context: JobContext) -> Obj | None:
-    """Return what the running copy should take over; the name of its Workload goes along when slices change."""
-    if not kind.forward or (kind.forward_elastic_only and not hub.elastic):
+def _forwarded(kind: JobKind, hub: JobRecord, remote: JobRecord, context: JobContext) -> Operations | None:
+    """Return what the running copy should take over; the name of its Workload goes along when slices change.
+
+    Only the fields that differ are named, because the worker's Kueue fills in others of its own.
+    """
+    resizes = hub.elastic and (kind.forward_elastic_only or kind.groups is not None)
+    if not resizes and (not kind.forward or kind.forward_elastic_only):
         return None
-    changes: Obj = {}
-    for path in kind.forward:
-        wanted = field_at(hub.body, path)
-        if wanted != field_at(remote.body, path):
-            _put(changes, path, wanted)
-    renamed = kind.forward_elastic_only and remote.workload != context.workload
+    changes = [*_changed_fields(kind, hub, remote), *_changed_groups(kind, hub, remote)]
+    renamed = resizes and remote.workload != context.workload
     if not changes and not renamed:
         return None
-    if kind.forward_elastic_only and _grew_beyond(kind, hub, context):
+    if resizes and _grew_beyond(kind, hub, context):
         return None
-    if renamed:
-        labels, annotations = name_workload({}, {}, context.workload)
-        changes["metadata"] = {"labels": labels, "annotations": annotations}
-    return changes
+    return [*changes, *(_renaming(context.workload) if renamed else ())]
+
+
+def _changed_fields(kind: JobKind, hub: JobRecord, remote: JobRecord) -> Operations:
+    return [
+        _set(path, wanted)
+        for path in kind.forward
+        if (wanted := field_at(hub.body, path)) != field_at(remote.body, path)
+    ]
+
+
+def _changed_groups(kind: JobKind, hub: JobRecord, remote: JobRecord) -> Operations:
+    """Compare group by group; one that the copy does not have is the worker's own affair."""
+    if kind.groups is None:
+        return []
+    wanted = {group.name: group for group in hub.groups}
+    return [
+        _set((*kind.groups.path, str(index), factor), number)
+        for index, group in enumerate(remote.groups)
+        if group.name in wanted
+        for factor, number, present in zip(kind.groups.factors, wanted[group.name].numbers, group.numbers, strict=True)
+        if number != present
+    ]
+
+
+def _set(path: Path, value: Any) -> Obj:
+    pointer = "".join(f"/{_escaped(step)}" for step in path)
+    return {"op": "add", "path": pointer, "value": value} if value is not None else {"op": "remove", "path": pointer}
+
+
+def _renaming(workload: str) -> Operations:
+    """Name the Workload in both places, or take the label away from a copy that had one."""
+    labels, annotations = name_workload({}, {}, workload)
+    label, annotation = f"/metadata/labels/{_escaped(PREBUILT)}", f"/metadata/annotations/{_escaped(PREBUILT)}"
+    named: Operations = [{"op": "add", "path": annotation, "value": annotations[PREBUILT]}]
+    # "remove" alone fails where there is no label.
+    named.append({"op": "add", "path": label, "value": labels.get(PREBUILT, "")})
+    return named if PREBUILT in labels else [*named, {"op": "remove", "path": label}]
 
 
 def _grew_beyond(kind: JobKind, hub: JobRecord, context: JobContext) -> bool:
     """Tell whether the job was scaled up already, so that this Workload speaks of its past."""
+    if kind.groups is not None:
+        return sum(group.pods for group in hub.groups) + kind.groups.others > context.pods
     sizes = [field_at(hub.body, path) for path in kind.forward]
     return any(isinstance(size, int) and size > context.pods for size in sizes)
 
 
-def _put(obj: Obj, path: Path, value: Any) -> None:
-    for step in path[:-1]:
-        obj = obj.setdefault(step, {})
-    obj[path[-1]] = value
+def _escaped(step: str) -> str:
+    """Write one step of a JSON pointer (RFC 6901)."""
+    return step.replace("~", "~0").replace("/", "~1")

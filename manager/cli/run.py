@@ -24,7 +24,7 @@ def run(
     """Run the daemon until SIGTERM or Ctrl-C. Exits with 2 for a wrong configuration, with 1 if it cannot work."""
     from config.loading import load_configuration
     from config.problems import ConfigurationError
-    from manager.daemon import StartupError
+    from manager.errors import StartupError
     from manager.leadership import LeadershipLostError
     from manager.service import serve
 

@@ -1,40 +1,26 @@
 """Workers come, change and go; checks follow; garbage is collected and nothing foreign is touched."""
 
 import asyncio
+import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from config.names import MULTIKUEUE_NAME, ORIGIN_LABEL
 from gates import marks
-from localcluster.cluster import Partition
 from localcluster.faults import HalfOpen, Latency
 from localcluster.registry import all_kinds
-from manager.daemon import StartupError
-from manager.rivals import PROBE_SECONDS
+from tests.integration.orchestrator.conditions import check, cluster
 from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, job, workload
 from tests.integration.orchestrator.test_following import won_by
-from tests.integration.orchestrator.world import CHECK, CONFIG, SYSTEM, World, running
+from tests.integration.orchestrator.world import CHECK, CONFIG, ORIGIN, SYSTEM, running
 from tests.integration.orchestrator.world import world as prepared_world
 
 Obj = dict[str, Any]
-
-INSECURE = "insecure-skip-tls-verify: true"
-
-
-def active(world: World, plural: str, name: str) -> tuple[str, str, str] | None:
-    conditions = world.hub.get(plural, name, KUEUE, "").get("status", {}).get("conditions", [])
-    found = next((c for c in conditions if c["type"] == "Active"), None)
-    return (found["status"], found["reason"], found["message"]) if found else None
-
-
-def cluster(world: World, name: str) -> tuple[str, str, str] | None:
-    return active(world, "multikueueclusters", name)
-
-
-def check(world: World) -> tuple[str, str, str] | None:
-    return active(world, "admissionchecks", CHECK)
+Change = Callable[[Obj], object]
 
 
 async def test_95_103_a_missing_secret_and_its_arrival_show_in_both_conditions(tmp_path: Path) -> None:
@@ -71,56 +57,168 @@ async def test_96_a_kubeconfig_file_is_read_again(tmp_path: Path) -> None:
         await world.clock.advance(10)
         await world.connected()
         assert world._running().fleet.links["w1"].access == old
+        kubeconfig = yaml.safe_load(file.read_text())
+        kubeconfig["contexts"][0]["context"]["namespace"] = "another"
+        file.write_text(json.dumps(kubeconfig))
+        await world._pass_until(lambda: world._running().fleet.links["w1"].access != old)
+        await world.connected()
+        world.queue()
+        await world.until(lambda: world.holders() == ["w1"])
+
+
+def server(url: str) -> Change:
+    return lambda c: c["clusters"][0]["cluster"].update(server=url)
+
+
+def user(**entry: Any) -> Change:
+    return lambda c: c["users"][0].update(user=entry)
+
+
+EXEC = {"command": "sh", "apiVersion": "client.authentication.k8s.io/v1", "interactiveMode": "Never"}
+INSECURE: dict[str, tuple[Change, str]] = {
+    "token file": (user(tokenFile="/etc/token"), "tokenFile is not allowed"),
+    "insecure TLS": (
+        lambda c: c["clusters"][0]["cluster"].update({"insecure-skip-tls-verify": True}),
+        "insecure TLS verification is not allowed for cluster",
+    ),
+    "no TLS": (server("http://127.0.0.1:6443"), "server URL must use https"),
+    "CA file": (
+        lambda c: c["clusters"][0]["cluster"].update({"certificate-authority": "/etc/ca.crt"}),
+        "certificate-authority file paths are not allowed, use certificate-authority-data",
+    ),
+    "basic auth": (user(username="u", password="secret-word"), "basic auth is not allowed"),
+    "exec plugin": (user(exec=EXEC), "exec plugins are not allowed"),
+    "auth provider": (user(**{"auth-provider": {"name": "oidc"}}), "auth providers are not allowed"),
+    "bad host": (server("https://exa_mple!/"), "untrusted server endpoint"),
+    "client key file": (
+        user(**{"client-certificate": "/etc/c", "client-key": "/etc/k"}),
+        "client-certificate and client-key file paths are not allowed",
+    ),
+    "impersonation": (user(token="t", **{"as": "root"}), "impersonation is not allowed"),
+    "proxy": (
+        lambda c: c["clusters"][0]["cluster"].update({"proxy-url": "http://p:3128"}),
+        "proxy-url is not in kubeconfigPolicy.allowedProxies",
+    ),
+    "garbage": (lambda c: c.update(clusters="garbage"), "failed to parse kubeconfig"),
+}
+
+
+@pytest.mark.parametrize(("change", "words"), INSECURE.values(), ids=INSECURE.keys())
+async def test_97_an_insecure_kubeconfig_disconnects_at_once(tmp_path: Path, change: Change, words: str) -> None:
+    async with running(tmp_path, "w1", "w2") as world:
+        kubeconfig = yaml.safe_load(world["w1"].kubeconfig())
+        change(kubeconfig)
+        world.put_secret("w1", json.dumps(kubeconfig).encode())
+        await world.until(lambda: (cluster(world, "w1") or ("",))[0] == "False")
+        found = cluster(world, "w1") or ("", "", "")
+        assert found[:2] == ("False", "InsecureKubeConfig")
+        assert found[2].startswith("load client config failed: ")
+        assert words in found[2]
+        assert "secret-word" not in found[2]
+        assert "w1" not in world._running().fleet.links
+        assert world["w1"].local.watch_count() == 0
+        assert cluster(world, "w2") == ("True", "Active", "Connected")
+        world.put_secret("w1")
+        await world.until(lambda: cluster(world, "w1") == ("True", "Active", "Connected"))
 
 
 @pytest.mark.parametrize(
-    ("change", "reason", "words"),
-    [
-        (
-            ("certificate-authority-data:", "insecure-skip-tls-verify: true\n    x:"),
-            "InsecureKubeConfig",
-            "insecure TLS",
-        ),
-        (("https://", "http://"), "InsecureKubeConfig", "https"),
-        (("token:", "tokenFile:"), "InsecureKubeConfig", "tokenFile is not allowed"),
+    "location",
+    ["/etc/passwd", "relative/path", "{allowed}/../secret", "{allowed}/link", "{allowed}-sibling/w1", "{allowed}"],
+    ids=[
+        "outside",
+        "relative",
+        "dots",
+        "a symbolic link that leads outside",
+        "a sibling with the same beginning",
+        "dir",
     ],
-    ids=["insecure TLS", "no TLS", "token file"],
 )
-async def test_97_an_insecure_kubeconfig_disconnects_at_once(
-    tmp_path: Path, change: tuple[str, str], reason: str, words: str
-) -> None:
-    async with running(tmp_path, "w1") as world:
-        bad = world["w1"].local.kubeconfig_path.read_text().replace(*change)
-        world.put_secret("w1", bad.encode())
-        await world.until(lambda: (cluster(world, "w1") or ("",))[0] == "False")
-        found = cluster(world, "w1")
-        assert found is not None
-        assert found[1] == reason
-        assert words in found[2]
-        assert "w1" not in world._running().fleet.links
-        assert world["w1"].local.watch_count() == 0
-
-
-@pytest.mark.parametrize("location", ["/etc/passwd", "relative/path", "/etc/multikueue/kubeconfigs/../../passwd"])
 async def test_98_a_path_outside_of_the_allowed_directories_is_refused(tmp_path: Path, location: str) -> None:
-    async with prepared_world(tmp_path, "w1") as world:
-        source = {"kubeConfig": {"location": location, "locationType": "Path"}}
+    allowed = tmp_path / "allowed"
+    sibling = tmp_path / "allowed-sibling"
+    for directory in (allowed, sibling):
+        directory.mkdir()
+    policy = {"allowed_directories": [str(allowed)]}
+    async with prepared_world(tmp_path, "w1", kubeconfig_policy=policy) as world:
+        for outside in (tmp_path / "secret", sibling / "w1"):
+            outside.write_bytes(world["w1"].kubeconfig())
+        (allowed / "link").symlink_to(tmp_path / "secret")
+        source = {"kubeConfig": {"location": location.format(allowed=allowed), "locationType": "Path"}}
         world.hub.change("multikueueclusters", "w1", lambda c: c["spec"].update(clusterSource=source), KUEUE, "")
         await world.start()
         await world.until(lambda: cluster(world, "w1"))
         assert (cluster(world, "w1") or ())[:2] == ("False", "BadKubeConfig")
+        assert world["w1"].local.watch_count() == 0
 
 
 async def test_99_101_a_worker_that_comes_back_is_found_without_a_new_kubeconfig(tmp_path: Path) -> None:
     async with running(tmp_path, "w1") as world:
         await world.cut("w1")
         await world.until(lambda: (cluster(world, "w1") or ("",))[0] == "False")
+        assert (cluster(world, "w1") or ("", ""))[1] == "ClientConnectionFailed"
         since = world._running().fleet.links["w1"].report.lost_since_ns
         await world.pass_time(120)
         assert world._running().fleet.links["w1"].report.lost_since_ns == since
         await world.mend("w1")
         await world.until(lambda: cluster(world, "w1") == ("True", "Active", "Connected"))
         assert world._running().fleet.links["w1"].report.lost_since_ns is None
+
+
+async def test_99_looks_in_between_neither_dial_nor_count_and_a_new_kubeconfig_dials_at_once(tmp_path: Path) -> None:
+    async with running(tmp_path, "w1") as world:
+        await world.cut("w1")
+        await world.pass_time(120)
+        counts = world._running().fleet.links["w1"].workloads.reflector.counts
+        dialled = counts.failures
+        for _ in range(5):  # the same kubeconfig, read again and again
+            world.put_secret("w1")
+            world._running().fleet.poke()
+            await world.settled()
+        assert counts.failures == dialled
+        kubeconfig = yaml.safe_load(world["w1"].kubeconfig())
+        kubeconfig["users"][0]["user"]["token"] += "-changed"
+        lost_since = world.lost_for("w1")
+        world.put_secret("w1", json.dumps(kubeconfig).encode())
+        await world.until(lambda: counts.failures > dialled)
+        assert world.lost_for("w1") == lost_since
+        await world["w1"].local.heal()
+        world.put_secret("w1")
+        await world.connected()  # without any time passing
+
+
+async def test_101_a_new_kubeconfig_that_leads_nowhere_is_a_loss_with_a_finite_grace(tmp_path: Path) -> None:
+    """Lesson of Kueue 0.19.0: Workloads hung for ever when the reconnection after a new kubeconfig failed."""
+    async with running(tmp_path, "w1", worker_lost_timeout="60s") as world:
+        await won_by(world, "w1")
+        kubeconfig = yaml.safe_load(world["w1"].kubeconfig())
+        server("https://127.0.0.1:1")(kubeconfig)
+        world.put_secret("w1", json.dumps(kubeconfig).encode())
+        await world.until(lambda: (cluster(world, "w1") or ("", ""))[1] == "ClientConnectionFailed")
+        await world.pass_time(30)
+        assert world.check()["state"] == "Ready"
+        await world.pass_time(31)
+        assert world.check()["state"] == "Retry"
+        world.put_secret("w1")
+        await world.connected()
+
+
+async def test_100_a_worker_whose_watch_hangs_does_not_keep_others_from_connecting(tmp_path: Path) -> None:
+    async with prepared_world(tmp_path, "w1", "w2") as world:
+        hanging = world["w1"].local.faults.add(HalfOpen(), verb="watch")
+        await world.start()
+        await world.connected("w2")
+        world.queue()
+        await world.until(lambda: world.holders() == ["w2"])
+        world["w2"].admit()
+        await world.until(lambda: world.check()["state"] == "Ready")
+        assert world.clock.monotonic() == 0
+        await world.known("w1")
+        await world.until(lambda: (cluster(world, "w1") or ("", ""))[1] == "ClientConnectionFailed")
+        assert "watch" in (cluster(world, "w1") or ("", "", ""))[2]
+        world["w1"].local.faults.remove(hanging)
+        await world.mend("w1")
+        await world.until(lambda: (cluster(world, "w1") or ("",))[0] == "True")
 
 
 async def test_100_a_frozen_worker_does_not_keep_others_from_connecting(tmp_path: Path) -> None:
@@ -242,13 +340,37 @@ async def test_106_two_hubs_share_a_worker(tmp_path: Path) -> None:
         assert first["w1"].has_workload("theirs")
 
 
-async def test_107_a_cluster_profile_is_refused_with_its_reason(tmp_path: Path) -> None:
-    async with prepared_world(tmp_path, "w1") as world:
-        source = {"clusterProfileRef": {"name": "p"}}
-        world.hub.change("multikueueclusters", "w1", lambda c: c["spec"].update(clusterSource=source), KUEUE, "")
-        await world.start()
-        await world.until(lambda: cluster(world, "w1"))
-        assert (cluster(world, "w1") or ())[:2] == ("False", "BadClusterProfile")
+async def test_106_two_hubs_that_want_the_same_name_on_a_worker_take_turns(tmp_path: Path) -> None:
+    """Also with the same origin by mistake: the identity of the hub keeps them apart."""
+    async with running(tmp_path, "w1") as first, prepared_world(tmp_path / "second") as second:
+        second.workers["w1"] = first["w1"]
+        second.options["hub"] = {"origin": ORIGIN, "namespace": SYSTEM}
+        second.list_workers("w1")
+        second.add_cluster("w1")
+        first.queue()
+        await first.until(lambda: first.holders() == ["w1"])
+        mine = first["w1"].workload()["metadata"]["uid"]
+        await second.start()
+        await second.connected("w1")
+        second.queue()
+        await second.until(lambda: "a foreign Workload of the same name is on: w1" in second.check()["message"])
+        second.release_quota()  # cleaning up touches nothing of the other's
+        await second.until(lambda: second._running().workloads.is_idle)
+        second.requeue()
+        await second.clock.advance(200)
+        assert first["w1"].workload()["metadata"]["uid"] == mine
+        first["w1"].admit()
+        await first.until(lambda: first.check()["state"] == "Ready")
+        first["w1"].finish()
+        await first.until(lambda: first.hub.condition("Finished"))
+        await first.until(lambda: not first["w1"].has_workload())
+        assert second.hub.condition("Finished") is None
+        await second.clock.advance(61)
+        await second.until(first["w1"].has_workload)
+        hub = second._running().identity.hub
+        assert first["w1"].workload()["metadata"]["annotations"][marks.HUB] == hub
+        await first.clock.advance(200)
+        assert first["w1"].workload()["metadata"]["annotations"][marks.HUB] == hub
 
 
 async def test_108_coming_and_going_all_the_time_leaves_nothing_behind(tmp_path: Path) -> None:
@@ -281,93 +403,3 @@ async def test_a_worker_without_a_job_kind_serves_the_others(tmp_path: Path) -> 
         await world.settled()
         assert "the kind of the job is not served on: w1" in world.check("set")["message"]
         assert "jobsets" in (cluster(world, "w1") or ("", "", ""))[2]
-
-
-async def test_a_hub_whose_kueue_serves_the_same_checks_is_refused(tmp_path: Path) -> None:
-    options = {"origin": "o", "namespace": SYSTEM, "controller_name": MULTIKUEUE_NAME}
-    async with prepared_world(tmp_path, "w1", hub=options) as world:
-        words = {"reason": "Active", "message": "The admission check is active", "lastTransitionTime": world.hub.now()}
-        condition = {"type": "Active", "status": "True", **words}
-
-        def put_right(status: Obj) -> None:
-            status["conditions"] = [condition]
-
-        world.hub.change_status("admissionchecks", CHECK, put_right, KUEUE, "")
-        kind = world.hub.store.kind("admissionchecks", KUEUE)
-
-        def kueue(_change: object) -> None:
-            found = check(world)
-            if found is not None and found[2] != words["message"]:
-                loop = asyncio.get_running_loop()
-                loop.call_soon(world.hub.change_status, "admissionchecks", CHECK, put_right, KUEUE, "")
-
-        world.hub.store.subscribe(kind, kueue)
-        await world.start()
-        task = world._task
-        assert task is not None
-        await until_advancing(world, task)
-        world._task = None
-        with pytest.raises(ExceptionGroup) as failure:
-            task.result()
-        found = failure.value.split(StartupError)[0]
-        assert found is not None
-        assert "is served by another controller" in str(leaf(found))
-
-
-async def test_a_hub_whose_kueue_keeps_out_is_served_under_kueues_name(tmp_path: Path) -> None:
-    options = {"origin": "hub-under-test", "namespace": SYSTEM, "controller_name": MULTIKUEUE_NAME}
-    async with prepared_world(tmp_path, "w1", hub=options) as world:
-        await world.start()
-        await world.clock.advance(PROBE_SECONDS)
-        await world.connected()
-        world.queue()
-        await world.until(lambda: world.holders() == ["w1"])
-
-
-async def until_advancing(world: World, task: asyncio.Task[None]) -> None:
-    async with asyncio.timeout(10):
-        while not task.done():
-            await world.clock.advance(0.5)
-            await asyncio.sleep(0.005)
-
-
-def leaf(error: BaseException) -> BaseException:
-    return leaf(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
-
-
-async def test_isolation_a_frozen_worker_delays_nobody(tmp_path: Path) -> None:
-    """Kueue v0.19.1 copies nothing to a healthy worker for 48 seconds after another one froze."""
-    async with running(tmp_path, "w1", "w2") as world:
-        world["w2"].local.freeze()
-        for number in range(20):
-            world.queue(f"wl-{number}")
-        await world.until(lambda: all(world["w1"].has_workload(f"wl-{n}") for n in range(20)))
-        world["w1"].admit("wl-3")
-        await world.until(lambda: world.check("wl-3")["state"] == "Ready")
-        assert world.clock.monotonic() == 0
-        world["w2"].local.thaw()
-
-
-async def test_isolation_a_winner_that_hangs_is_not_looked_at_over_and_over(tmp_path: Path) -> None:
-    async with running(tmp_path, "w1", "w2") as world:
-        world.queue()
-        await world.until(lambda: len(world.holders()) == 2)
-        await world.settled()
-        world["w1"].local.faults.add(HalfOpen(), verb="create", plural="jobs")
-        world["w1"].admit()
-        await world.until(lambda: world._running().lanes.in_flight)
-        world.decisions.clear()
-        await world.pass_time(8, settle=False)
-        assert len(world.decisions) < 5
-        assert world.check()["state"] == "Pending"
-
-
-@pytest.mark.parametrize("how", list(Partition))
-async def test_isolation_a_partition_in_the_middle_of_everything(tmp_path: Path, how: Partition) -> None:
-    async with running(tmp_path, "w1", "w2", "w3") as world:
-        await won_by(world, "w1")
-        world.queue("second")
-        await world["w2"].local.partition(how)
-        await world.until(lambda: world["w1"].has_workload("second") and world["w3"].has_workload("second"))
-        world["w3"].admit("second")
-        await world.until(lambda: world.check("second")["state"] == "Ready")

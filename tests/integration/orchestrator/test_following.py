@@ -136,11 +136,13 @@ async def test_40_105_a_foreign_job_of_the_same_name_survives_and_holds_the_work
         world.queue()
         await world.until(lambda: world.holders() == ["w1"])
         world["w1"].admit()
-        await world.until(lambda: any("not ours" in note for _, d in world.decisions for note in d.notes))
+        await world.until(lambda: "a job of the same name that is not ours" in world.check()["message"])
+        assert world.check()["state"] == "Pending"
         world["w1"].finish()
         await world.settled()
         assert world.hub.condition("Finished") is None
         world.release_quota()
+        await world.pass_time(1)
         await world.until(lambda: world.holders() == [])
         assert world["w1"].get("jobs", "job-wl", "batch")["metadata"]["uid"] == theirs["metadata"]["uid"]
 

@@ -8,20 +8,37 @@ import pytest
 from config.choices import Integration
 from config.names import MULTIKUEUE_NAME, ORIGIN_LABEL
 from gates import marks
-from gates.jobs.kinds import SHIPPED
-from localcluster.builtin_kinds.loose import loose_kinds
+from gates.jobs.copying import PREBUILT, field_at
+from gates.jobs.kinds import SHIPPED, JobKind
 from localcluster.columns import age_column
 from localcluster.fields import resource
 from localcluster.kinds import Kind
 from localcluster.registry import all_kinds
 from localcluster.structural.builder import preserved
 from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, job, workload
-from tests.integration.orchestrator.world import World, running
+from tests.integration.orchestrator.world import ORIGIN, World, running
 
 Obj = dict[str, Any]
 
-SERVED = {(kind.group, kind.kind) for kind in loose_kinds()}
-LOOSE = [kind for kind in SHIPPED if (kind.group, kind.kind) in SERVED and kind.managed_by is not None]
+
+def loose(kind: JobKind) -> Kind:
+    """Serve a kind as an adapter sees it: everything in spec and status is kept."""
+    return Kind(
+        group=kind.group,
+        version=kind.version,
+        kind=kind.kind,
+        plural=kind.plural,
+        singular=kind.kind.lower(),
+        namespaced=True,
+        has_status=True,
+        schema=resource({"spec": preserved(), "status": preserved()}),
+        columns=(age_column(),),
+    )
+
+
+SERVED = {(kind.group, kind.kind) for kind in all_kinds()}
+KINDS = (*all_kinds(), *(loose(kind) for kind in SHIPPED if (kind.group, kind.kind) not in SERVED))
+LOOSE = [kind for kind in SHIPPED if kind.managed_by is not None and kind.kind != "Job"]
 
 
 def test_every_shipped_kind_can_be_switched_on_by_its_name() -> None:
@@ -37,48 +54,112 @@ def managed(path: tuple[str, ...]) -> Obj:
     return spec
 
 
-async def run_to_the_end(world: World, plural: str, group: str, name: str) -> None:
+async def run_to_the_end(world: World, plural: str, group: str, name: str) -> Obj:
+    """Let w2 win, run and finish; return the copy as it was created there."""
     await world.until(lambda: len(world.holders()) == 2)
     world["w2"].admit()
     await world.until(lambda: world.check()["state"] == "Ready")
     await world.until(lambda: world["w2"].find(plural, name, group))
-    world["w2"].change_status(plural, name, lambda s: s.update(phase="Running", inner={"n": 1}), group)
-    await world.until(
-        lambda: world.hub.get(plural, name, group).get("status") == {"phase": "Running", "inner": {"n": 1}}
-    )
-    world["w2"].finish()
+    copy = world["w2"].get(plural, name, group)
+    assert world["w1"].find(plural, name, group) is None
+    for status in ({"phase": "Running", "inner": {"n": 1}}, {"phase": "Done", "conditions": [{"type": "Complete"}]}):
+        world["w2"].change_status(plural, name, lambda s, new=status: (s.clear(), s.update(new)), group)  # type: ignore[misc]
+        await world.until(lambda new=status: world.hub.get(plural, name, group).get("status") == new)  # type: ignore[misc]
+    world["w2"].finish(message="all done")
     await world.until(lambda: world.hub.condition("Finished"))
+    assert (world.hub.condition("Finished") or {})["message"] == "all done"
     await world.until(lambda: world.holders() == [] and world["w2"].find(plural, name, group) is None)
+    assert world.hub.get(plural, name, group)["status"]["phase"] == "Done"
+    return copy
 
 
 @pytest.mark.parametrize("kind", LOOSE, ids=lambda kind: kind.kind)
-async def test_109_a_kind_of_the_table_runs_on_the_winner_and_comes_back(tmp_path: Path, kind: Any) -> None:
-    async with running(tmp_path, "w1", "w2", jobs={"integrations": [kind.integration]}) as world:
-        document = {"metadata": {"name": "j"}, "spec": managed(kind.managed_by)}
+async def test_109_a_kind_of_the_table_runs_on_the_winner_and_comes_back(tmp_path: Path, kind: JobKind) -> None:
+    every = dict.fromkeys(("hub", "w1", "w2"), KINDS)
+    async with running(tmp_path, "w1", "w2", kinds=every, jobs={"integrations": [kind.integration]}) as world:
+        assert kind.managed_by is not None
+        spec = {**managed(kind.managed_by), "content": {"deep": [1, 2]}}
+        document = {"metadata": {"name": "j", "finalizers": ["example.com/x"]}, "spec": spec}
         owner = world.hub.create(kind.plural, document, kind.group, NAMESPACE)
         world.queue(owner=owner)
-        await run_to_the_end(world, kind.plural, kind.group, "j")
+        copy = await run_to_the_end(world, kind.plural, kind.group, "j")
+        assert copy["spec"]["content"] == {"deep": [1, 2]}
+        assert field_at(copy, kind.managed_by) is None
+        assert copy["metadata"]["labels"][PREBUILT] == copy["metadata"]["annotations"][PREBUILT] == "wl"
+        assert copy["metadata"]["labels"][ORIGIN_LABEL] == ORIGIN
+        assert not {"finalizers", "ownerReferences"} & set(copy["metadata"])
 
 
-def custom_kind() -> Kind:
-    return Kind(
-        group="example.com",
-        version="v1",
-        kind="RenderJob",
-        plural="renderjobs",
-        singular="renderjob",
-        namespaced=True,
-        has_status=True,
-        schema=resource({"spec": preserved(), "status": preserved()}),
-        columns=(age_column(),),
-    )
+@pytest.mark.parametrize("kind", LOOSE, ids=lambda kind: kind.kind)
+async def test_04_109_a_job_of_any_kind_that_names_no_manager_is_rejected(tmp_path: Path, kind: JobKind) -> None:
+    every = dict.fromkeys(("hub", "w1"), KINDS)
+    async with running(tmp_path, "w1", kinds=every, jobs={"integrations": [kind.integration]}) as world:
+        owner = world.hub.create(kind.plural, {"metadata": {"name": "j"}, "spec": {}}, kind.group, NAMESPACE)
+        world.queue(owner=owner)
+        await world.until(lambda: world.check()["state"] == "Rejected")
+        assert ".".join(kind.managed_by or ()) in world.check()["message"]
+        assert world.holders() == []
 
 
-async def test_111_a_kind_of_the_platforms_own(tmp_path: Path) -> None:
-    kinds = (*all_kinds(), custom_kind())
+async def test_109_a_train_job_leaves_kueues_own_patch_on_the_hub(tmp_path: Path) -> None:
+    integration = "trainer.kubeflow.org/trainjob"
+    async with running(tmp_path, "w1", jobs={"integrations": [integration]}) as world:
+        patches = [{"manager": "kueue.x-k8s.io/manager"}, {"manager": "example.com/mine"}]
+        document = {"metadata": {"name": "t"}, "spec": {"managedBy": MULTIKUEUE_NAME, "runtimePatches": patches}}
+        owner = world.hub.create("trainjobs", document, "trainer.kubeflow.org", NAMESPACE)
+        world.queue(owner=owner)
+        await world.until(lambda: world.holders() == ["w1"])
+        world["w1"].admit()
+        await world.until(lambda: world["w1"].find("trainjobs", "t", "trainer.kubeflow.org"))
+        copy = world["w1"].get("trainjobs", "t", "trainer.kubeflow.org")
+        assert copy["spec"]["runtimePatches"] == [{"manager": "example.com/mine"}]
+
+
+@pytest.mark.parametrize(
+    ("kind", "group", "plural"),
+    [("StatefulSet", "apps", "statefulsets"), ("LeaderWorkerSet", "leaderworkerset.x-k8s.io", "leaderworkersets")],
+)
+async def test_109_a_kind_made_of_plain_pods_is_copied_whole_and_keeps_its_hub_status(
+    tmp_path: Path, kind: str, group: str, plural: str
+) -> None:
+    integration = next(each.integration for each in SHIPPED if each.kind == kind)
+    async with running(tmp_path, "w1", jobs={"integrations": [integration]}) as world:
+        owner = world.hub.create(plural, {"metadata": {"name": "s"}, "spec": {"replicas": 1}}, group, NAMESPACE)
+        world.queue(owner=owner)
+        await world.until(lambda: world.holders() == ["w1"])
+        world["w1"].admit()
+        await world.until(lambda: world["w1"].find(plural, "s", group))
+        copy = world["w1"].get(plural, "s", group)
+        assert copy["metadata"]["annotations"]["kueue.x-k8s.io/multikueue-origin-uid"] == owner["metadata"]["uid"]
+        await world.until(lambda: world.check()["state"] == "Ready")
+        world["w1"].change_status(plural, "s", lambda s: s.update(readyReplicas=1), group)
+        await world.settled()
+        assert "status" not in world.hub.get(plural, "s", group)
+        world.release_quota()
+        await world.until(lambda: world.holders() == [] and world["w1"].find(plural, "s", group) is None)
+
+
+@pytest.mark.parametrize("replicas", [-1, 1_000_001, "many"])
+async def test_a_count_without_sense_holds_its_own_workload_only(tmp_path: Path, replicas: object) -> None:
+    """Lesson of Kueue 0.17.7: negative or huge replicas of a LeaderWorkerSet ended the whole controller."""
+    group, plural = "leaderworkerset.x-k8s.io", "leaderworkersets"
+    integrations = ["batch/job", "leaderworkerset.x-k8s.io/leaderworkerset"]
+    async with running(tmp_path, "w1", jobs={"integrations": integrations}) as world:
+        document = {"metadata": {"name": "s"}, "spec": {"replicas": replicas}}
+        owner = world.hub.create(plural, document, group, NAMESPACE)
+        world.queue("odd", owner=owner)
+        world.queue("sound")
+        await world.until(lambda: world.holders("sound") == ["w1"])
+        await world.settled()
+        assert world.holders("odd") == []
+        assert "spec.replicas" in world.check("odd")["message"]
+
+
+async def test_111_a_kind_of_the_platforms_own_runs_to_completion(tmp_path: Path) -> None:
+    own = JobKind("example.com", "v1", "RenderJob", "renderjobs")
     names = {"group": "example.com", "version": "v1", "kind": "RenderJob", "plural": "renderjobs"}
     jobs = {"integrations": [], "custom_kinds": [{**names, "managed_by": "spec.run.by"}]}
-    every = dict.fromkeys(("hub", "w1", "w2"), kinds)
+    every = dict.fromkeys(("hub", "w1", "w2"), (*all_kinds(), loose(own)))
     async with running(tmp_path, "w1", "w2", kinds=every, jobs=jobs) as world:
         document = {
             "metadata": {"name": "r", "ownerReferences": [{"apiVersion": "v1", "kind": "X", "name": "x", "uid": "u"}]},
@@ -86,13 +167,23 @@ async def test_111_a_kind_of_the_platforms_own(tmp_path: Path) -> None:
         }
         owner = world.hub.create("renderjobs", document, "example.com", NAMESPACE)
         world.queue(owner=owner)
-        await world.until(lambda: len(world.holders()) == 2)
+        copy = await run_to_the_end(world, "renderjobs", "example.com", "r")
+        assert copy["spec"] == {"run": {}, "frames": 3}
+        assert "ownerReferences" not in copy["metadata"]
+
+
+async def test_111_a_remote_job_without_a_status_leaves_the_hubs_alone(tmp_path: Path) -> None:
+    async with running(tmp_path, "w1", jobs={"integrations": ["jobset.x-k8s.io/jobset"]}) as world:
+        group = "jobset.x-k8s.io"
+        document = {"metadata": {"name": "s"}, "spec": {"managedBy": MULTIKUEUE_NAME}}
+        owner = world.hub.create("jobsets", document, group, NAMESPACE)
+        world.hub.change_status("jobsets", "s", lambda s: s.update(restarts=0), group)
+        world.queue(owner=owner)
+        await world.until(lambda: world.holders() == ["w1"])
         world["w1"].admit()
-        await world.until(lambda: world["w1"].find("renderjobs", "r", "example.com"))
-        remote = world["w1"].get("renderjobs", "r", "example.com")
-        assert remote["spec"] == {"run": {}, "frames": 3}
-        assert "ownerReferences" not in remote["metadata"]
-        await world.until(lambda: world.check()["state"] == "Ready")
+        await world.until(lambda: world["w1"].find("jobsets", "s", group))
+        await world.settled()
+        assert world.hub.get("jobsets", "s", group)["status"] == {"restarts": 0}
 
 
 def pod(name: str, group: str | None = None) -> Obj:
@@ -208,6 +299,81 @@ async def test_112_an_elastic_job_shrinks_in_place_and_grows_by_a_new_slice(tmp_
         assert world["w1"].find("jobs", "elastic", "batch") is not None
 
 
+async def test_112_other_drift_of_an_elastic_replica_makes_it_anew(tmp_path: Path) -> None:
+    async with running(tmp_path, "w1") as world:
+        owner = world.hub.create("jobs", elastic_job(3), "batch", NAMESPACE)
+        elastic_workload(world, "first", owner, 3)
+        world.hub.reserve("first")
+        await world.until(lambda: world.holders("first") == ["w1"])
+        uid = world["w1"].workload("first")["metadata"]["uid"]
+        world["w1"].change("workloads", "first", lambda w: w["spec"].update(queueName="other"), KUEUE)
+        await world.until(
+            lambda: (world["w1"].find("workloads", "first", KUEUE) or {}).get("metadata", {}).get("uid", uid) != uid
+        )
+        assert world["w1"].workload("first")["spec"]["queueName"] == "main"
+
+
+RAY = "ray.io"
+
+
+def ray_cluster(replicas: int, **spec: Any) -> Obj:
+    groups = [
+        {"groupName": "cpu", "replicas": replicas, "template": {"hub": True}},
+        {"groupName": "gpu", "replicas": 1, "numOfHosts": 2, "template": {}},
+    ]
+    metadata = {"name": "ray", "annotations": {marks.ELASTIC: "true"}}
+    return {"metadata": metadata, "spec": {"managedBy": MULTIKUEUE_NAME, "workerGroupSpecs": groups, **spec}}
+
+
+def cpu_group(cluster: Any) -> Obj:
+    group: Obj = cluster.get("rayclusters", "ray", RAY)["spec"]["workerGroupSpecs"][0]
+    return group
+
+
+async def test_112_an_elastic_ray_cluster_is_resized_group_by_group(tmp_path: Path) -> None:
+    """Lessons of Kueue 0.19.0 and 0.19.1: a remote RayCluster was never resized, or resized before its quota."""
+    async with running(tmp_path, "w1", jobs={"integrations": ["ray.io/raycluster"]}) as world:
+        owner = world.hub.create("rayclusters", ray_cluster(3), RAY, NAMESPACE)
+        elastic_workload(world, "first", owner, 6)  # a head, 3 and 2
+        world.hub.reserve("first")
+        await world.until(lambda: world.holders("first") == ["w1"])
+        world["w1"].admit("first")
+        await world.until(lambda: world["w1"].find("rayclusters", "ray", RAY))
+        # what the worker's Kueue and Ray fill in is not the hub's business
+        injected = {"hub": True, "nodeSelector": {"zone": "a"}}
+        world["w1"].change(
+            "rayclusters", "ray", lambda r: r["spec"]["workerGroupSpecs"][0].update(template=injected), RAY
+        )
+        world.hub.change("rayclusters", "ray", lambda r: r["spec"]["workerGroupSpecs"][0].update(replicas=2), RAY)
+        world.hub.change("workloads", "first", lambda w: w["spec"]["podSets"][0].update(count=5), KUEUE)
+        await world.until(lambda: cpu_group(world["w1"])["replicas"] == 2)
+        assert cpu_group(world["w1"])["template"] == injected
+        # up: nothing before the new slice has its quota
+        world.hub.change("rayclusters", "ray", lambda r: r["spec"]["workerGroupSpecs"][0].update(replicas=7), RAY)
+        elastic_workload(world, "second", owner, 10, replaces=f"{NAMESPACE}/first")
+        await world.settled()
+        assert cpu_group(world["w1"])["replicas"] == 2
+        world.hub.reserve("second")
+        world.hub.set_status("second", lambda s: s.update(clusterName="w1"))
+        await world.until(lambda: world.holders("second") == ["w1"])
+        world["w1"].admit("second")
+        await world.until(lambda: cpu_group(world["w1"])["replicas"] == 7)
+        remote = world["w1"].get("rayclusters", "ray", RAY)
+        assert remote["metadata"]["annotations"][PREBUILT] == remote["metadata"]["labels"][PREBUILT] == "second"
+        assert cpu_group(world["w1"])["template"] == injected
+
+
+async def test_an_elastic_ray_cluster_that_sizes_itself_is_rejected_up_front(tmp_path: Path) -> None:
+    """Lesson of Kueue 0.19.1: it was accepted first and deleted later."""
+    async with running(tmp_path, "w1", jobs={"integrations": ["ray.io/raycluster"]}) as world:
+        owner = world.hub.create("rayclusters", ray_cluster(3, enableInTreeAutoscaling=True), RAY, NAMESPACE)
+        elastic_workload(world, "first", owner, 6)
+        world.hub.reserve("first")
+        await world.until(lambda: world.check("first")["state"] == "Rejected")
+        assert "an elastic RayCluster with spec.enableInTreeAutoscaling" in world.check("first")["message"]
+        assert world.holders("first") == []
+
+
 async def test_113_an_edited_serve_config_reaches_the_worker(tmp_path: Path) -> None:
     async with running(tmp_path, "w1", jobs={"integrations": ["ray.io/rayservice"]}) as world:
         spec = {"managedBy": MULTIKUEUE_NAME, "serveConfigV2": "a: 1", "rayClusterConfig": {"x": 1}}
@@ -218,4 +384,6 @@ async def test_113_an_edited_serve_config_reaches_the_worker(tmp_path: Path) -> 
         await world.until(lambda: world["w1"].find("rayservices", "s", "ray.io"))
         world.hub.change("rayservices", "s", lambda s: s["spec"].update(serveConfigV2="a: 2"), "ray.io")
         await world.until(lambda: world["w1"].get("rayservices", "s", "ray.io")["spec"]["serveConfigV2"] == "a: 2")
+        assert world.clock.monotonic() == 0
+        assert world["w1"].get("rayservices", "s", "ray.io")["spec"]["rayClusterConfig"] == {"x": 1}
         assert world["w1"].get("rayservices", "s", "ray.io")["metadata"]["labels"][ORIGIN_LABEL]

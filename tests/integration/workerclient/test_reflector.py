@@ -1,5 +1,6 @@
 """The cache stays in step through everything that happens to lists and watches."""
 
+import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import groupby
@@ -19,6 +20,7 @@ from tests.clusters import (
     someone_changes,
     someone_creates,
     someone_deletes,
+    told_to,
 )
 from tests.virtual_time import until
 from workerclient.cache import Unreadable
@@ -42,6 +44,15 @@ async def test_a_list_in_chunks_is_whole_and_the_selector_is_obeyed(cluster: Loc
         assert story.changes == [A]
         someone_changes(cluster, "a", lambda raw: raw["metadata"].pop("labels"))
         await until(lambda: A not in story.followed.cache)
+
+
+async def test_pages_too_large_to_hold_are_asked_for_in_smaller_ones(cluster: LocalCluster) -> None:
+    for number in range(20):
+        someone_creates(cluster, config_map(f"m{number}", text="x" * 1000))
+    limits = ClientLimits(session=SessionLimits(max_response_bytes=4096))
+    async with following(cluster, Setting(limits=limits)) as story:
+        assert len(story.followed.cache) == 20
+        assert story.clock.monotonic() == 0
 
 
 async def test_changes_of_others_arrive_and_are_told(cluster: LocalCluster) -> None:
@@ -208,7 +219,7 @@ async def test_an_object_that_makes_no_sense_is_there_as_such_and_the_others_go_
         await until(lambda: story.followed.cache.get(A) == {})
 
 
-async def test_a_cluster_that_stays_away_is_asked_again_fast_at_first_and_then_every_half_minute(
+async def test_99_a_cluster_that_stays_away_is_asked_again_fast_at_first_and_then_every_half_minute(
     cluster: LocalCluster,
 ) -> None:
     async with following(cluster, Setting(jitter=full_jitter)) as story:
@@ -250,3 +261,23 @@ async def test_a_partition_is_a_loss_since_its_first_drop_and_its_end_lists_anew
         await story.connected()
         phases = [connection for connection, _ in groupby(report.connection for report in story.reports)]
         assert phases == [Connection.CONNECTED, Connection.LOST, Connection.CONNECTED]
+
+
+async def test_100_a_watch_that_is_not_answered_gets_more_time_with_every_attempt(cluster: LocalCluster) -> None:
+    story = told_to(Setting(), access_to(cluster))
+    hanging = cluster.faults.add(HalfOpen(), verb="watch")
+    async with story.client.running():
+        waited = []
+        for attempt in range(1, 5):
+            await until(lambda attempt=attempt: hanging.hits == attempt)  # type: ignore[misc]
+            begun = story.clock.monotonic()
+            while story.followed.reflector.counts.failures < attempt:
+                await story.clock.advance(1)
+                await asyncio.sleep(0.001)
+            waited.append(story.clock.monotonic() - begun)
+        assert waited == [10, 20, 30, 30]
+        assert story.client.report.message == "cluster w1: watch configmaps: no answer within 30 s"
+        cluster.faults.remove(hanging)
+        await until(lambda: hanging.hits == 5 or story.connection is Connection.CONNECTED)
+        await story.clock.advance(31)
+        await story.connected()

@@ -7,7 +7,8 @@ import pytest
 from config.names import CONFIG_API_VERSION, CONFIG_KIND
 from config.settings import Configuration
 from engine.configuration import FairSharing
-from manager.daemon import StartupError, kueues_of
+from manager.daemon import kueues_of
+from manager.errors import StartupError
 from manager.kueue_configuration import KueueConfigurationError, load_kueue_configuration
 
 HEAD = "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"

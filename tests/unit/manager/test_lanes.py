@@ -100,3 +100,16 @@ async def test_the_end_of_the_lanes_ends_what_is_on_its_way() -> None:
         lanes.start(KEY, "w1", hang)
         await let_run()
     assert ended == ["yes"]
+
+
+async def test_a_rest_is_over_for_an_alarm_that_rings_a_trifle_early() -> None:
+    """Whoever is woken by the end of a rest must find the lane free, or nobody wakes him again."""
+    bench = Bench()
+
+    async def fail() -> None:
+        raise Conflict(OPERATION, "outrun")
+
+    async with bench.lanes as lanes:
+        await lanes.start(KEY, "w1", fail)
+        await bench.clock.advance(bench.ends[-1][1] - 1e-6)
+        assert not lanes.is_busy(KEY, "w1")

@@ -1,0 +1,9 @@
+"""Why the daemon cannot do its work, or cannot go on with it; each is one sentence for the one who started it."""
+
+
+class StartupError(Exception):
+    """The daemon cannot do its work here."""
+
+
+class RivalError(StartupError):
+    """Another controller serves the same checks."""
