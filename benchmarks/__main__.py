@@ -2,13 +2,25 @@
 
 import sys
 
-from benchmarks import engine_scale, forecast, forecast_first, local_server, worker_client
+from benchmarks import (
+    cost_controller,
+    engine_scale,
+    forecast,
+    forecast_first,
+    local_server,
+    orchestrator,
+    pods_scale,
+    worker_client,
+)
 
 BENCHMARKS = {
+    "cost_controller": cost_controller.run,
     "engine_scale": engine_scale.run,
     "forecast": forecast.run,
     "forecast_first": forecast_first.run,
     "local_server": local_server.run,
+    "orchestrator": orchestrator.run,
+    "pods_scale": pods_scale.run,
     "worker_client": worker_client.run,
 }
 

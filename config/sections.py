@@ -99,7 +99,7 @@ class Hub(Section):
     @model_validator(mode="after")
     def _context_needs_a_kubeconfig(self) -> Self:
         if self.context is not None and self.kubeconfig is None:
-            raise _refused_at("context", self.context, "only together with kubeconfig, which is where contexts are")
+            raise refused_at("context", self.context, "only together with kubeconfig, which is where contexts are")
         return self
 
 
@@ -154,7 +154,7 @@ class Worker(Section):
     @model_validator(mode="after")
     def _burst_not_below_qps(self) -> Self:
         if self.burst < self.qps:
-            raise _refused_at("burst", self.burst, f"at least qps, which is {self.qps}")
+            raise refused_at("burst", self.burst, f"at least qps, which is {self.qps}")
         return self
 
 
@@ -193,6 +193,9 @@ class Gates(Section):
     `singleClusterPreemptionTimeout`. They do not wait for workers that the forecast rules out."""
     skip_futile: Annotated[bool, _ON] = False
     """Pass over a worker, for one timeout, whose forecast says that preempting there would not help."""
+    non_preempting_grace: Annotated[timedelta, GoDuration(_SECOND, "10s", zero_means="none")] = timedelta(0)
+    """How long the first gate for a workload stays closed after the first worker asked, in case another worker has room
+    without preempting anybody."""
     hold_while_quota_reserved: Annotated[bool, _ON] = True
     """Open no further gate while a worker has reserved quota and waits for its own admission checks."""
     gate_single_target: Annotated[bool, _ON] = True
@@ -202,7 +205,7 @@ class Gates(Section):
     def _grace_within_the_timeout(self) -> Self:
         was_set = "grace_period" in self.model_fields_set
         if was_set and self.grace_period > self.single_cluster_preemption_timeout:
-            raise _refused_at("grace_period", self.grace_period, "not longer than singleClusterPreemptionTimeout")
+            raise refused_at("grace_period", self.grace_period, "not longer than singleClusterPreemptionTimeout")
         return self
 
 
@@ -288,9 +291,9 @@ class LeaderElection(Section):
     @model_validator(mode="after")
     def _deadlines_nest(self) -> Self:
         if self.lease_duration <= self.renew_deadline:
-            raise _refused_at("lease_duration", self.lease_duration, "longer than renewDeadline")
+            raise refused_at("lease_duration", self.lease_duration, "longer than renewDeadline")
         if self.renew_deadline <= self.retry_period * _RENEWAL_JITTER:
-            raise _refused_at("renew_deadline", self.renew_deadline, "longer than 1.2 times retryPeriod")
+            raise refused_at("renew_deadline", self.renew_deadline, "longer than 1.2 times retryPeriod")
         return self
 
 
@@ -331,5 +334,6 @@ class Journal(Section):
     """The oldest entries are dropped when the file grows beyond this."""
 
 
-def _refused_at(field: str, value: object, allowed: str) -> PydanticCustomError:
+def refused_at(field: str, value: object, allowed: str) -> PydanticCustomError:
+    """Return the refusal of one field by a rule of its whole section."""
     return PydanticCustomError(REFUSED, "{allowed}", {"allowed": allowed, "at": to_camel(field), "value": value})

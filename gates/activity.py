@@ -7,6 +7,7 @@ from typing import Any, Final
 from config.api.meta import Condition, conditions
 from config.names import KUEUE_GROUP
 from gates.texts import MESSAGE_LIMIT, cut
+from gates.timeouts import NO_TIMEOUT, CheckTimeout, check_timeout
 
 Obj = dict[str, Any]
 
@@ -38,6 +39,8 @@ class CheckRecord:
     active: Condition | None
     condition_order: tuple[str, ...] = ()
     has_status: bool = False
+    timeout: CheckTimeout = NO_TIMEOUT
+    """Its own single-cluster preemption timeout."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,7 @@ def check_record(raw: Obj) -> CheckRecord:
         conditions(raw.get("status") or {}).get(ACTIVE),
         _order(raw),
         "status" in raw,
+        check_timeout(metadata.get("annotations") or {}),
     )
 
 
@@ -125,15 +129,19 @@ def check_health(check: CheckRecord, config: ConfigRecord | None, clusters: Mapp
     inactive = [name for name in config.clusters if name in clusters and not clusters[name].is_active]
     usable = len(config.clusters) - len(missing_clusters) - len(inactive)
     if not missing_clusters and not inactive:
-        return Health(is_active=True, reason="Active", message="The admission check is active")
+        return Health(is_active=True, reason="Active", message=_remark("The admission check is active", check))
     message = ", ".join(
         f"{what} clusters: [{' '.join(names)}]"
         for what, names in (("Missing", missing_clusters), ("Inactive", inactive))
         if names
     )
-    if usable:
-        return Health(is_active=True, reason="SomeActiveClusters", message=message)
-    return Health(is_active=False, reason="NoUsableClusters", message=message)
+    reason = "SomeActiveClusters" if usable else "NoUsableClusters"
+    return Health(bool(usable), reason, _remark(message, check))
+
+
+def _remark(message: str, check: CheckRecord) -> str:
+    """Add what is worth knowing about the check's own timeout."""
+    return f"{message}; {check.timeout.remark}" if check.timeout.remark else message
 
 
 def new_condition(present: Condition | None, health: Health, generation: int, now_ns: int) -> Condition | None:

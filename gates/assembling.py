@@ -125,7 +125,7 @@ def plan_jobs(jobs: HubJobs, remote: Sequence[JobRecord], context: JobContext) -
 
 def _worker(facts: WorkerFacts, snapshot: Snapshot, identity: HubIdentity, context: JobContext) -> Worker:
     hub, record = snapshot.hub, facts.replica
-    ours = record is not None and identity.owns(record.origin, record.hub)
+    ours = record is not None and not record.is_variant and identity.owns(record.origin, record.hub)
     mine = ours and record is not None and record.hub_uid == hub.uid
     replica = _replica(record, facts.dialect, hub) if mine and record is not None else None
     jobs = tuple(job for job in facts.jobs if identity.owns(job.origin, job.hub))

@@ -29,19 +29,25 @@ def nominate(group: Group, now_ns: int, settings: Settings, policies: Mapping[st
     if settings.dispatcher is Dispatcher.EXTERNAL:
         connected = {w.name for w in group.listed if w.reach is Reach.SYNCED}
         return Nomination(workload.nominated, missing=tuple(n for n in workload.nominated if n not in connected))
-    usable = tuple(w for w in group.listed if _is_usable(w, policies.get(w.name, UngatedPolicy.ALLOW), settings))
+    allowed = tuple(w for w in group.listed if _is_allowed(w, policies.get(w.name, UngatedPolicy.ALLOW), settings))
+    usable = tuple(w for w in allowed if _is_usable(w, workload.nominated))
     if settings.dispatcher is Dispatcher.ALL_AT_ONCE:
         return _all_at_once(group, usable)
     if settings.dispatcher is Dispatcher.FORECAST_FIRST:
         return _forecast_first(group, usable, now_ns, settings)
-    return _incremental(group, usable, now_ns, settings)
+    kept = tuple(name for name in workload.nominated if name in {w.name for w in allowed})
+    return _incremental(group, kept, usable, now_ns, settings)
 
 
-def _is_usable(worker: Worker, policy: UngatedPolicy, settings: Settings) -> bool:
-    """A worker that cannot be read keeps its nomination but gets no new one; see `_all_at_once`."""
-    if worker.reach is Reach.LOST or not worker.serves_kind or worker.out_of_sync.count >= settings.max_out_of_sync:
+def _is_allowed(worker: Worker, policy: UngatedPolicy, settings: Settings) -> bool:
+    if not worker.serves_kind or worker.out_of_sync.count >= settings.max_out_of_sync:
         return False
     return worker.gates is not GateSupport.MISSING or policy is not UngatedPolicy.EXCLUDE
+
+
+def _is_usable(worker: Worker, nominated: tuple[str, ...]) -> bool:
+    """A worker that cannot be read for the moment keeps its nomination but gets no new one; a lost one has none."""
+    return worker.reach is Reach.SYNCED or (worker.reach is Reach.UNREADABLE and worker.name in nominated)
 
 
 def _all_at_once(group: Group, usable: tuple[Worker, ...]) -> Nomination:
@@ -87,18 +93,22 @@ def _preference(worker: Worker) -> tuple[int, tuple[int, str]]:
     return ((forecast.borrowing or 0) if forecast is not None else 0, worker.order)
 
 
-def _incremental(group: Group, usable: tuple[Worker, ...], now_ns: int, settings: Settings) -> Nomination:
+def _incremental(
+    group: Group, kept: tuple[str, ...], usable: tuple[Worker, ...], now_ns: int, settings: Settings
+) -> Nomination:
     """Add the next few workers each round; a round lasts longer than its time, not exactly as long (scenario 19)."""
-    current = group.workload.nominated
-    waiting = tuple(worker.name for worker in usable if worker.name not in current)
+    shrunk = kept != group.workload.nominated
+    waiting = tuple(worker.name for worker in usable if worker.name not in kept)
     started = group.workload.round_started_ns
-    if started is not None and current and now_ns - started <= settings.round_ns:
+    if started is not None and kept and now_ns - started <= settings.round_ns:
+        # A clock that was set back must not make the round longer, so the round begins anew.
+        begun = now_ns if started > now_ns else None
         remaining = settings.round_ns - max(now_ns - started, 0) + 1
-        return Nomination(current, requeue_ns=remaining if waiting else None)
+        return Nomination(kept, shrunk, begun, remaining if waiting else None)
     if not waiting:
-        return Nomination(current)
+        return Nomination(kept, shrunk)
     return Nomination(
-        (*current, *waiting[: settings.step_size]),
+        (*kept, *waiting[: settings.step_size]),
         changed=True,
         round_started_ns=now_ns,
         requeue_ns=settings.round_ns + 1 if len(waiting) > settings.step_size else None,

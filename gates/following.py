@@ -79,6 +79,8 @@ def evicted_remote(group: Group, _now_ns: int, settings: Settings) -> Decision |
     if worker is None or workload.check is None:
         return None
     if workload.is_true("Evicted"):
+        if _another_runs(group, worker):
+            return None
         deferred = worker.job_sync is JobSync.DEFERRED
         return Decision("G4a", _sync_steps(worker), settings.deferred_sync_ns if deferred else None)
     if workload.check.state is not CheckState.READY or not workload.cluster_name:
@@ -86,6 +88,16 @@ def evicted_remote(group: Group, _now_ns: int, settings: Settings) -> Decision |
     text = evicted_on_worker(workload.cluster_name, workload.check.state)
     retry = PatchHubStatus(check_state=CheckState.RETRY, check_message=text)
     return Decision("G4b", (Step((retry,)), Step((EmitEvent(MULTIKUEUE_EVENT, text),))))
+
+
+def _another_runs(group: Group, worker: Worker) -> bool:
+    """Tell whether a copy is admitted that nobody has told yet to end: a loser's old eviction must not hide it."""
+    running = admitting(group)
+    return running is not None and running.name != worker.name and not _is_evicted(running)
+
+
+def _is_evicted(worker: Worker) -> bool:
+    return worker.replica is not None and worker.replica.is_true("Evicted")
 
 
 def lost_remote(group: Group, now_ns: int, settings: Settings) -> Decision | None:

@@ -38,6 +38,8 @@ def orphans(
     A job that names no Workload, as kinds with several of them do, lives as long as the hub's job that it copies.
     """
     for replica in replicas:
+        if replica.is_variant:
+            continue  # it goes with the Workload that it is a variant of
         if identity.owns(replica.origin, replica.hub) and not lives(replica.namespace, replica.name, replica.hub_uid):
             yield Orphan(cluster, "", replica.namespace, replica.name, replica.uid, replica.name)
     for kind, job in jobs:

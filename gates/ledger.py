@@ -48,7 +48,7 @@ def standing_openings(group: Group) -> tuple[Opening, ...]:
     evidence.
     """
     kept = (o for o in group.workload.openings if not _is_over(o, group.workload, group.worker(o.cluster)))
-    return tuple(sorted(kept, key=lambda o: (o.opened_ns, o.cluster)))
+    return tuple(sorted(kept, key=_age))
 
 
 def _is_over(opening: Opening, workload: HubWorkload, worker: Worker | None) -> bool:
@@ -63,7 +63,7 @@ def _is_over(opening: Opening, workload: HubWorkload, worker: Worker | None) -> 
 
 def observed_openings(group: Group) -> tuple[Opening, ...]:
     """Return gates that stand open on readable workers without a record of ours, as an operator may open them."""
-    recorded = {(o.cluster, o.replica_uid) for o in group.workload.openings}
+    recorded = {(o.cluster, o.replica_uid) for o in standing_openings(group)}
     return tuple(
         Opening(worker.name, worker.replica.uid, worker.replica.gate_opened_ns)
         for worker in group.holders
@@ -74,7 +74,16 @@ def observed_openings(group: Group) -> tuple[Opening, ...]:
     )
 
 
+def known_openings(group: Group) -> tuple[Opening, ...]:
+    """Return every opening that counts, recorded or observed, one for each cluster, oldest first."""
+    openings = sorted((*standing_openings(group), *observed_openings(group)), key=_age)
+    return tuple(sorted({o.cluster: o for o in openings}.values(), key=_age))
+
+
 def last_opening(group: Group) -> Opening | None:
-    """Return the latest opening that still counts, recorded or observed."""
-    openings = (*standing_openings(group), *observed_openings(group))
-    return max(openings, key=lambda o: (o.opened_ns, o.cluster), default=None)
+    """Return the latest opening that still counts."""
+    return max(known_openings(group), key=_age, default=None)
+
+
+def _age(opening: Opening) -> tuple[int, str]:
+    return (opening.opened_ns, opening.cluster)

@@ -39,6 +39,14 @@ class Hold:
 
 
 @dataclass(frozen=True, slots=True)
+class Grace:
+    """A candidate waits a moment, because another worker may have room without any preemption."""
+
+    worker: Worker
+    until_ns: int
+
+
+@dataclass(frozen=True, slots=True)
 class Defer:
     """A candidate waits because the policy says so; `due_ns` is when it no longer does."""
 
@@ -53,7 +61,7 @@ class Idle:
     """Nobody asks for preemption."""
 
 
-NextGate = Open | Wait | Hold | Defer | Idle
+NextGate = Open | Wait | Hold | Grace | Defer | Idle
 
 
 def candidates(group: Group, now_ns: int) -> tuple[Worker, ...]:
@@ -70,6 +78,8 @@ def next_gate(group: Group, now_ns: int, settings: Settings) -> NextGate:
     if settings.hold_while_quota_reserved and (reserved := _quota_holder(group)) is not None:
         return Hold(queue[0], reserved.name)
     last = last_opening(group)
+    if last is None and (until := _grace_end(queue, now_ns, settings)) > now_ns:
+        return Grace(queue[0], until)
     if last is None or (remaining := remaining_window(last, now_ns, settings)) == 0:
         return _chosen(choose([_candidate(worker) for worker in queue], group, now_ns, settings), now_ns)
     holder = next((worker for worker in queue if worker.name == last.cluster), None)
@@ -123,6 +133,12 @@ def _asking(worker: Worker) -> Replica:
         message = f"worker {worker.name} does not ask for its gate"
         raise ValueError(message)
     return replica
+
+
+def _grace_end(queue: tuple[Worker, ...], now_ns: int, settings: Settings) -> int:
+    """Return until when the first gate waits: counted from the first request, so that later ones do not add to it."""
+    asked = (min(_candidate(worker).asked_ns, now_ns) for worker in queue)
+    return min(asked, default=now_ns) + settings.non_preempting_grace_ns
 
 
 def remaining_window(last: Opening, now_ns: int, settings: Settings) -> int:

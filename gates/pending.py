@@ -6,13 +6,13 @@ from dataclasses import replace
 from gates.actions import Action, CreateReplica, Decision, OpenGate, PatchHubStatus, RecordOpenings, StartRound, Step
 from gates.cleaning import remove_from
 from gates.dispatch import Nomination, nominate
-from gates.ledger import last_opening, observed_openings, standing_openings
+from gates.ledger import known_openings, last_opening
 from gates.narrative import pending_message
-from gates.opening import Defer, Hold, NextGate, Open, Wait, next_gate, remaining_window
-from gates.settings import Dispatcher, Settings, UngatedPolicy
+from gates.opening import Defer, Grace, Hold, NextGate, Open, Wait, next_gate, remaining_window
+from gates.settings import Settings, UngatedPolicy
 from gates.texts import MESSAGE_LIMIT, cut
 from gates.verifying import record_of
-from gates.view import CheckState, GateSupport, Group, HubWorkload, Opening, Ownership, Reach, Worker
+from gates.view import CheckState, Component, GateSupport, Group, HubWorkload, Opening, Ownership, Reach, Worker
 
 Policies = Mapping[str, UngatedPolicy]
 Steps = tuple[Step, ...]
@@ -32,21 +32,23 @@ def pending(group: Group, now_ns: int, settings: Settings, policies: Policies, *
     opening = _opening_steps(group, gate)
     if opening:
         return Decision("G7", opening, settings.timeout_ns)
-    timer = _timer(gate, settings)
+    if unrecorded := _unrecorded(group):
+        return Decision("G7-observed", unrecorded)
+    timer = _timer(gate, now_ns, settings)
     if workload.cluster_name and not workload.elastic:
         return Decision("G8", requeue_ns=timer)
     if workload.ownership is Ownership.UNKNOWN:
         return _unreadable_owner(workload, timer)
     if not workload.other_checks_ready:
         return Decision("G9-checks", requeue_ns=timer)
-    if workload.component is not None and not (workload.component.complete and workload.component.is_primary):
-        return _follow_sibling(group, timer)
+    if workload.component is not None and not _leads(workload.component):
+        return _follow_sibling(group, workload.component, timer)
     nomination = nominate(group, now_ns, settings, policies)
     turn_steps, turn_wait = _turn(group, nomination, now_ns, settings, policies)
     steps = (*_dispatch_steps(group, nomination, settings, policies), *turn_steps)
-    if not steps and not tidied:
-        steps = _narrate(group, gate)
     missing = tuple(f"cluster {name}: no remote client for nominated cluster" for name in nomination.missing)
+    if not steps and not tidied:
+        steps = _narrate(group, pending_message(group, gate, settings, missing))
     return Decision("G9", steps, _soonest(timer, nomination.requeue_ns, turn_wait), missing)
 
 
@@ -55,10 +57,18 @@ def _opening_steps(group: Group, gate: NextGate) -> Steps:
     if not isinstance(gate, Open):
         return ()
     action = OpenGate(gate.worker.name, gate.replica.uid, gate.replica.resource_version, gate.opening.opened_ns)
-    ledger = _with(standing_openings(group), gate.opening)
+    ledger = _with(known_openings(group), gate.opening)
     if ledger == group.workload.openings:
         return (Step((action,)),)
     return (Step((RecordOpenings(ledger, record_of(gate.worker, gate.opening)),)), Step((action,)))
+
+
+def _unrecorded(group: Group) -> Steps:
+    """Write down what somebody else opened, so that its window outlasts the connection to its worker."""
+    ledger = known_openings(group)
+    if set(ledger) <= set(group.workload.openings):
+        return ()
+    return (Step((RecordOpenings(ledger),)),)
 
 
 def _with(openings: tuple[Opening, ...], new: Opening) -> tuple[Opening, ...]:
@@ -67,14 +77,15 @@ def _with(openings: tuple[Opening, ...], new: Opening) -> tuple[Opening, ...]:
 
 def _no_later_than(group: Group, now_ns: int) -> tuple[Opening, ...]:
     """Begin windows now that seem to begin later: the hub's clock was set back, and nobody shall wait for it."""
-    known = (*standing_openings(group), *observed_openings(group))
-    return tuple(replace(o, opened_ns=min(o.opened_ns, now_ns)) for o in known)
+    return tuple(replace(o, opened_ns=min(o.opened_ns, now_ns)) for o in known_openings(group))
 
 
-def _timer(gate: NextGate, settings: Settings) -> int | None:
+def _timer(gate: NextGate, now_ns: int, settings: Settings) -> int | None:
     match gate:
         case Wait(remaining_ns=remaining) | Defer(remaining_ns=remaining):
             return remaining
+        case Grace(until_ns=until):
+            return until - now_ns
         case Hold():
             return settings.timeout_ns
         case _:
@@ -90,18 +101,24 @@ def _unreadable_owner(workload: HubWorkload, timer: int | None) -> Decision:
     return Decision("G9-owner", steps, timer, (problem or "the job that owns the Workload cannot be read",))
 
 
-def _follow_sibling(group: Group, timer: int | None) -> Decision:
+def _leads(component: Component) -> bool:
+    """Tell whether the Workload chooses for its siblings; once one of them is placed, nobody does."""
+    return component.complete and component.is_primary and not component.sibling_clusters
+
+
+def _follow_sibling(group: Group, component: Component, timer: int | None) -> Decision:
     """A component goes where its siblings are, without a gate: their cluster has been decided already."""
-    component = group.workload.component
-    if component is None or len(component.sibling_clusters) != 1:
-        conflict = () if component is None or not component.sibling_clusters else ("siblings are on several clusters",)
-        return Decision("G9-component", requeue_ns=timer, notes=conflict)
-    (target,) = component.sibling_clusters
+    if not component.complete or not component.sibling_clusters:
+        return Decision("G9-component", requeue_ns=timer)
+    target, *others = sorted(component.sibling_clusters)
+    if others:
+        text = "siblings are on several clusters"
+        return Decision("G9-component", _narrate(group, text), timer, (text,))
     worker = group.worker(target)
     if worker is None or worker.reach is not Reach.SYNCED:
-        return Decision("G9-component", notes=(f'assigned worker cluster "{target}" is not available',))
-    nomination = Nomination((target,), changed=group.workload.nominated != (target,))
-    steps: Steps = (Step((PatchHubStatus(nominated=(target,)),)),) if nomination.changed else ()
+        text = f'assigned worker cluster "{target}" is not available'
+        return Decision("G9-component", _narrate(group, text), timer, (text,))
+    steps: Steps = (Step((PatchHubStatus(nominated=(target,)),)),) if group.workload.nominated != (target,) else ()
     changes: list[Action] = [remove_from(w) for w in group.holders if w.name != target]
     if _may_get_replica(worker):
         changes.append(CreateReplica(target, gated=False))
@@ -115,9 +132,7 @@ def _dispatch_steps(group: Group, nomination: Nomination, settings: Settings, po
     if nomination.round_started_ns is not None:
         steps.append(Step((StartRound(nomination.round_started_ns),)))
     nominated = [w for w in group.listed if w.name in nomination.clusters and w.reach is Reach.SYNCED]
-    rounds_follow = settings.dispatcher is Dispatcher.FORECAST_FIRST and len(group.listed) > 1
-    several = len(nomination.clusters) > 1 or rounds_follow
-    gated = settings.gate_single_target or several
+    gated = settings.gate_single_target or _has_choice(group)
     plain = [w for w in nominated if not _takes_turns(w, policies)]
     changes: list[Action] = [CreateReplica(w.name, gated=gated) for w in plain if _may_get_replica(w)]
     changes += [remove_from(w) for w in group.holders if w.name not in nomination.clusters]
@@ -137,7 +152,7 @@ def _turn(
     last = last_opening(group)
     if last is not None and (remaining := remaining_window(last, now_ns, settings)) > 0:
         return (), remaining
-    ledger = _with(standing_openings(group), Opening(turn.name, "", now_ns))
+    ledger = _with(known_openings(group), Opening(turn.name, "", now_ns))
     return (Step((RecordOpenings(ledger),)), Step((CreateReplica(turn.name, gated=False),))), settings.timeout_ns
 
 
@@ -150,12 +165,17 @@ def _takes_turns(worker: Worker, policies: Policies) -> bool:
     return worker.gates is GateSupport.MISSING and policies.get(worker.name) is UngatedPolicy.SEQUENTIAL
 
 
-def _narrate(group: Group, gate: NextGate) -> Steps:
+def _has_choice(group: Group) -> bool:
+    """Tell whether more than one worker is nominated or may yet be, as a lost one that comes back may."""
+    workload = group.workload
+    return not (workload.elastic and workload.cluster_name) and len(group.listed) > 1
+
+
+def _narrate(group: Group, text: str) -> Steps:
     """Tell on the check what the Workload waits for, when that changed and nothing is on its way."""
     check = group.workload.check
     if any(worker.busy and not worker.problem for worker in group.listed):
         return ()
-    text = pending_message(group, gate)
     return (Step((PatchHubStatus(check_message=text),)),) if check is not None and text != check.message else ()
 
 

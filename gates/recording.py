@@ -121,17 +121,19 @@ def _expect(kind: type, plain: Any) -> Any:
 @cache
 def _hints(kind: Any) -> dict[str, Any]:
     hints = get_type_hints(kind)
-    return {field.name: hints[field.name] for field in fields(kind)}
+    return {field.name: hints[field.name] for field in fields(kind) if field.init}
 
 
 @cache
 def _leaves_open(kind: Any) -> bool:
-    """Tell whether a value of this type holds one of several classes somewhere."""
+    """Tell whether a value of this type holds one of several classes, or something derived, somewhere."""
     if len(_classes(kind)) > 1:
         return True
     inner: Iterable[Any] = get_args(kind)
     if is_dataclass(kind):
         described: Any = kind
+        if any(not field.init for field in fields(described)):
+            return True
         inner = _hints(described).values()
     return any(_leaves_open(each) for each in inner if each is not Ellipsis)
 

@@ -5,12 +5,14 @@ many times the memory and reading it again for each worker would cost a request.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import orjson
+
 from config.api.meta import Condition, conditions, parse_time
-from config.names import MULTIKUEUE_NAME
+from config.names import KUEUE_GROUP, MULTIKUEUE_NAME
 from gates import marks
 from gates.forecasts import ForecastRecord, parse_record
 from gates.ledger import parse_openings
@@ -68,6 +70,8 @@ class HubRecord:
     condition_order: tuple[str, ...]
     checks: tuple[CheckEntry, ...]
     deleted: bool = False
+    cluster_queue: str = ""
+    """Where the hub reserved quota."""
     cluster_name: str = ""
     nominated: tuple[str, ...] = ()
     openings: tuple[Opening, ...] = ()
@@ -121,6 +125,9 @@ class ReplicaRecord:
     """Pod sets that have a topology assignment."""
     deleted: bool = False
     born_gated: bool = False
+    is_variant: bool = False
+    """One of the variants that the worker's Kueue made of a replica of ours: it bears our marks and is not ours."""
+    has_variants: bool = False
 
     @property
     def is_finished(self) -> bool:
@@ -129,8 +136,8 @@ class ReplicaRecord:
         return finished is not None and finished.status == "True"
 
 
-def hub_record(raw: Obj) -> HubRecord:
-    """Read a hub Workload; raises ValueError for what makes no sense."""
+def hub_record(raw: Obj, kinds: Container[str] = ()) -> HubRecord:
+    """Read a hub Workload; `kinds` are the kinds of jobs that are taken. Raises ValueError for what makes no sense."""
     metadata, spec, status = raw["metadata"], raw.get("spec") or {}, raw.get("status") or {}
     annotations = metadata.get("annotations") or {}
     conds = conditions(status)
@@ -147,6 +154,7 @@ def hub_record(raw: Obj) -> HubRecord:
         condition_order=_order(status),
         checks=checks,
         deleted=bool(metadata.get("deletionTimestamp")),
+        cluster_queue=str((status.get("admission") or {}).get("clusterQueue") or ""),
         cluster_name=status.get("clusterName") or "",
         nominated=tuple(status.get("nominatedClusterNames") or ()),
         openings=parse_openings(annotations.get(marks.GATE_OPENINGS)),
@@ -154,7 +162,7 @@ def hub_record(raw: Obj) -> HubRecord:
         round_started_ns=_whole(annotations, marks.ROUND_STARTED),
         forecast=parse_record(annotations.get(marks.FORECAST)),
         out_of_sync=_out_of_sync(annotations),
-        owner=_owner(metadata, annotations),
+        owner=_owner(metadata, annotations, kinds),
         component_index=_whole(annotations, marks.COMPONENT_INDEX),
         elastic=annotations.get(marks.ELASTIC) == "true",
         replaces_slice=marks.REPLACED_SLICE in annotations,
@@ -197,7 +205,19 @@ def replica_record(raw: Obj) -> ReplicaRecord:
         shape=spec_shape(spec),
         topology=frozenset(entry.name for entry in _assignments(status) if entry.has_topology),
         deleted=bool(metadata.get("deletionTimestamp")),
+        is_variant=_is_variant(metadata),
+        has_variants=(metadata.get("labels") or {}).get(marks.CONCURRENT_PARENT) == "true",
     )
+
+
+def _is_variant(metadata: Obj) -> bool:
+    """Concurrent admission copies labels and annotations of a Workload to its variants, which it owns."""
+    owners = metadata.get("ownerReferences") or ()
+    return any(owner.get("kind") == "Workload" and _group(owner) == KUEUE_GROUP for owner in owners)
+
+
+def _group(owner: Obj) -> str:
+    return str(owner.get("apiVersion") or "").partition("/")[0]
 
 
 def _order(status: Obj) -> tuple[str, ...]:
@@ -209,13 +229,12 @@ def _check_entry(entry: Obj) -> CheckEntry:
     return CheckEntry(str(entry["name"]), state, str(entry.get("message") or ""), int(entry.get("retryCount") or 0))
 
 
-def _owner(metadata: Obj, annotations: Mapping[str, str]) -> Owner | None:
-    """Choose the owner that says how to run the Workload; Kueue's annotations take precedence."""
+def _owner(metadata: Obj, annotations: Mapping[str, str], kinds: Container[str]) -> Owner | None:
+    """Choose the owner that says how to run the Workload; annotations come first if they name a kind that is taken."""
     gvk, name = annotations.get(marks.JOB_OWNER_GVK) or "", annotations.get(marks.JOB_OWNER_NAME) or ""
-    if gvk and name:
-        api_version, separator, kind = gvk.partition(", Kind=")
-        if separator:
-            return Owner(api_version, kind, name)
+    if name and gvk in kinds:
+        api_version, _, kind = gvk.partition(", Kind=")
+        return Owner(api_version, kind, name)
     references = metadata.get("ownerReferences") or []
     chosen = next((each for each in references if each.get("controller")), references[0] if references else None)
     if chosen is None:
@@ -236,7 +255,7 @@ def _assignments(status: Obj) -> tuple[PodSetAssignment, ...]:
 
 def _document(metadata: Obj, spec: Obj) -> bytes:
     kept = {"labels": metadata.get("labels") or {}, "annotations": metadata.get("annotations") or {}, "spec": spec}
-    return json.dumps(kept, separators=(",", ":")).encode()
+    return orjson.dumps(kept)
 
 
 def _whole(annotations: Mapping[str, str], name: str) -> int | None:

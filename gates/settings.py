@@ -37,6 +37,8 @@ class Settings:
     """Durations are nanoseconds."""
 
     timeout_ns: int = 5 * MINUTE
+    non_preempting_grace_ns: int = 0
+    """How long the first gate of an attempt waits for a worker that needs no preemption."""
     hold_while_quota_reserved: bool = True
     gate_single_target: bool = True
     dispatcher: Dispatcher = Dispatcher.ALL_AT_ONCE

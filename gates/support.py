@@ -7,6 +7,7 @@ status entry. Either would preempt freely, so the policy for such workers has to
 from typing import Final
 
 from config.names import MULTIKUEUE_NAME
+from gates import marks
 from gates.dialect import KEP_8303, KUEUE, Dialect
 from gates.records import Obj, ReplicaRecord
 from gates.settings import SECOND
@@ -25,6 +26,11 @@ def judge_replica(replica: ReplicaRecord, dialect: Dialect, age_ns: int) -> Gate
     if MULTIKUEUE_NAME not in replica.spec_gates:
         return GateSupport.MISSING if replica.born_gated else GateSupport.UNKNOWN
     return GateSupport.MISSING if age_ns > GRACE_NS else GateSupport.UNKNOWN
+
+
+def is_concurrent(replica: ReplicaRecord) -> bool:
+    """Tell whether the worker's Kueue makes variants of our replicas, whose gates are not ours to open."""
+    return replica.is_variant or replica.has_variants or marks.CONCURRENT_GATE in replica.spec_gates
 
 
 def dialect_served(openapi: Obj) -> tuple[Dialect | None, bool]:

@@ -33,11 +33,15 @@ def format_winner(winner: Winner) -> str:
 
 
 def admitting(group: Group) -> Worker | None:
-    """Return the worker that runs the Workload: the recorded one while it is admitted, else the first to admit."""
+    """Return the worker that runs the Workload: the recorded one while it is admitted, else the first to admit.
+
+    Once the hub has recorded a cluster, nobody else wins before the hub took that back: its job may be running.
+    """
     admitted = [w for w in group.holders if w.replica is not None and w.replica.is_true("Admitted")]
-    recorded = next((w for w in admitted if w.name == group.workload.cluster_name), None)
+    if group.workload.cluster_name:
+        return next((w for w in admitted if w.name == group.workload.cluster_name), None)
     chosen = next((w for w in admitted if _is_chosen(w, group)), None)
-    return recorded or chosen or _oldest(admitted, "Admitted")
+    return chosen or _oldest(admitted, "Admitted")
 
 
 def out_of_sight(group: Group) -> Worker | None:

@@ -8,6 +8,7 @@ from functools import partial
 from config.kubeconfig.access import ClusterAccess
 from config.settings import Configuration
 from engine.configuration import KueueConfiguration
+from engine.cost.models import CostModel
 from gates.actions import Decision
 from gates.forecasts import ForecastRecord
 from gates.marks import HubIdentity
@@ -15,6 +16,9 @@ from gates.settings import Dispatcher, GatePolicy, Settings, UngatedPolicy
 from gates.view import Group
 from manager.absences import Absences
 from manager.access import AccessLoader, sources
+from manager.cost.clusters import ConnectedClusters
+from manager.cost.fleet import CostFleet
+from manager.cost.models import configured_model
 from manager.errors import StartupError
 from manager.fleet import Fleet
 from manager.forecasts import Forecasts
@@ -27,6 +31,7 @@ from manager.kueue_configuration import KueueConfigurationError, load_kueue_conf
 from manager.lanes import Lanes
 from manager.leadership import Alone, Leadership
 from manager.logs import get_log
+from manager.metrics import Metrics, Role
 from manager.observation import Observation
 from manager.queue import KeyedQueue
 from manager.reconciler import Hands, Listeners, Look, Pulse, Reconciler, Rules
@@ -70,6 +75,7 @@ def settings_of(configuration: Configuration) -> Settings:
     gates, dispatcher = configuration.gates, configuration.dispatcher
     return Settings(
         timeout_ns=_ns(gates.single_cluster_preemption_timeout.total_seconds()),
+        non_preempting_grace_ns=_ns(gates.non_preempting_grace.total_seconds()),
         hold_while_quota_reserved=gates.hold_while_quota_reserved,
         gate_single_target=gates.gate_single_target,
         dispatcher=Dispatcher(dispatcher.mode),
@@ -126,6 +132,7 @@ class Daemon:
         observers: Observers | None = None,
         leadership: Leadership | None = None,
     ) -> None:
+        model = configured_model(configuration) if configuration.cost_controller.enabled else None
         self._configuration = configuration
         self._leadership: Leadership = leadership or Alone()
         self._surroundings = surroundings = replace(surroundings, may_write=self._leadership.may_write)
@@ -160,19 +167,21 @@ class Daemon:
         self._absences = Absences(self.hub, clock, settings.worker_lost_ns)
         self.fleet = wakeups.fleet = Fleet(
             partial(sources, configuration, self.hub),
-            AccessLoader(self.hub, configuration),
+            AccessLoader(self.hub.client, configuration),
             self._make_link,
             self._absences,
             clock,
-            wakeups.worker,
+            self._worker_changed,
         )
         self.forecasts = (
             Forecasts(configuration.forecast, settings, identity, self.fleet.links, clock)
             if configuration.forecast.enabled
             else None
         )
+        self.costs = self._cost_fleet(access, model) if model is not None else None
         self.lanes = Lanes(clock, jitter, self.workloads.add_after, self._note_failure)
-        remote = RemoteHand(self.hub, identity, clock, self._leadership.confirm)
+        self.metrics = Metrics(Role.STANDALONE if isinstance(self._leadership, Alone) else Role.LEADER)
+        remote = RemoteHand(self.hub, identity, clock, self._leadership.confirm, self.metrics)
         links, missing_since = self.fleet.links, self._absences.missing_since
         snapshots = Snapshots(self.hub, links, missing_since, self.lanes, clock, self.forecasts)
         rules = Rules(identity, settings, policies_of(configuration))
@@ -181,7 +190,7 @@ class Daemon:
             self.hub,
             links,
             snapshots,
-            Hands(HubHand(self.hub, clock), remote, self.lanes),
+            Hands(HubHand(self.hub, clock, self.metrics), remote, self.lanes),
             rules,
             self.workloads,
             Pulse(clock, jitter),
@@ -194,11 +203,14 @@ class Daemon:
 
     async def run(self) -> None:
         """Work until cancelled; raises `LeadershipLostError` when another instance takes over."""
-        async with self.lanes, asyncio.TaskGroup() as group:
-            group.create_task(self.hub.client.run())
-            group.create_task(self._run_fleet())
-            group.create_task(self._work())
-            group.create_task(self._leadership.run(self.elected.set))
+        try:
+            async with self.lanes, asyncio.TaskGroup() as group:
+                group.create_task(self.hub.client.run())
+                group.create_task(self._run_fleet())
+                group.create_task(self._work())
+                group.create_task(self._leadership.run(self.elected.set))
+        finally:
+            await self.hub.client.close()  # a client that was never run closes nothing itself
 
     async def drain(self, seconds: float) -> None:
         """Take no new Workload up, and wait until what is on its way has ended, but not longer than that."""
@@ -229,6 +241,17 @@ class Daemon:
             group.create_task(self.garbage.run())
             group.create_task(self._absences.run())
             group.create_task(self._rivals.run())
+            if self.costs is not None:
+                group.create_task(self.costs.run())
+
+    def _cost_fleet(self, access: ClusterAccess, model: CostModel) -> CostFleet:
+        clusters = ConnectedClusters(self._configuration.cost_controller.clusters, access, self.fleet.links)
+        return CostFleet(self._configuration, model, clusters, self._surroundings)
+
+    def _worker_changed(self, name: str) -> None:
+        self._wakeups.worker(name)
+        if self.costs is not None:
+            self.costs.poke()
 
     def _note_failure(self, key: Key, cluster: str, error: Exception) -> None:
         unforeseen = None if isinstance(error, ClusterError) else error

@@ -83,20 +83,27 @@ class Fleet:
 
     async def run(self) -> None:
         """Keep connections in step with their sources until cancelled."""
-        async with asyncio.TaskGroup() as group:
+        try:
+            async with asyncio.TaskGroup() as group:
+                try:
+                    await self._look_again_and_again(group)
+                finally:
+                    for task in self._tasks.values():
+                        task.cancel()
+        finally:
+            for link in self.links.values():
+                await link.client.close()  # a task that ended before it began closed nothing
+
+    async def _look_again_and_again(self, group: asyncio.TaskGroup) -> None:
+        while True:
+            self._poked.clear()
+            await self._look_at_all(group)
+            self.settled.set()
             try:
-                while True:
-                    self._poked.clear()
-                    await self._look_at_all(group)
-                    self.settled.set()
-                    try:
-                        async with self._clock.timeout(_READ_AGAIN_SECONDS):
-                            await self._poked.wait()
-                    except TimeoutError:
-                        continue
-            finally:
-                for task in self._tasks.values():
-                    task.cancel()
+                async with self._clock.timeout(_READ_AGAIN_SECONDS):
+                    await self._poked.wait()
+            except TimeoutError:
+                continue
 
     async def _look_at_all(self, group: asyncio.TaskGroup) -> None:
         wanted = self._wanted()
@@ -166,9 +173,11 @@ class Fleet:
 
     async def _end(self, name: str) -> None:
         """End a connection and wait until nothing of it is left."""
-        if self.links.pop(name, None) is None:
+        link = self.links.pop(name, None)
+        if link is None:
             return
         task = self._tasks.pop(name)
         task.cancel()
         await asyncio.wait([task])
+        await link.client.close()
         get_log().info("worker.ended", worker=name)

@@ -21,6 +21,7 @@ from gates.assembling import HubJobs
 from gates.jobs.kinds import JobKind
 from gates.jobs.records import JobRecord, job_reader
 from gates.records import HubRecord, hub_record
+from gates.timeouts import NO_TIMEOUT, CheckTimeout
 from manager.kinds import ADMISSION_CHECKS, CLUSTERS, CONFIGS, PROFILES, SECRETS, WORKLOADS, api_kind
 from workerclient.budget import BudgetLimits
 from workerclient.cache import Cache, Unreadable
@@ -81,7 +82,7 @@ class HubLink:
         self.workloads: Followed[HubRecord] = self.client.follow(
             WatchedKind(
                 WORKLOADS,
-                hub_record,
+                self.read_workload,
                 indexes={BY_CHECK: _checks_of, BY_OWNER: _owner_of},
                 on_change=notices.on_workload,
             )
@@ -96,6 +97,10 @@ class HubLink:
         synced = (f.cache.synced for f in (self.checks, self.configs, self.clusters, self.workloads))
         return self.client.report.connection is Connection.CONNECTED and all(synced)
 
+    def read_workload(self, raw: Raw) -> HubRecord:
+        """Read a Workload as decisions see it."""
+        return hub_record(raw, self.kinds)
+
     def workload(self, key: Key) -> HubRecord | Unreadable | None:
         """Return a Workload."""
         return self.workloads.cache.get(key)
@@ -107,6 +112,11 @@ class HubLink:
     def is_ours(self, check: CheckRecord) -> bool:
         """Return whether a check is ours to serve."""
         return check.controller_name == self._controller_name
+
+    def timeout_of(self, check_name: str) -> CheckTimeout:
+        """Return the preemption timeout that a check sets for its Workloads."""
+        check = self.checks.cache.get(Key("", check_name))
+        return check.timeout if isinstance(check, CheckRecord) else NO_TIMEOUT
 
     def clusters_of(self, check_name: str) -> tuple[str, ...] | None:
         """Return the clusters that a check leads to, in order of preference; None if it leads nowhere."""
@@ -182,7 +192,7 @@ class HubLink:
         return self.client.follow(
             WatchedKind(
                 api_kind(kind),
-                job_reader(kind),
+                job_reader(kind, on_hub=True),
                 required=False,
                 indexes={BY_GROUP: _group_of},
                 on_change=lambda key: self._notices.on_job(kind, key),

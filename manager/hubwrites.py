@@ -4,33 +4,31 @@ After a write of ours the next one is fenced by the version that it led to, so a
 nobody else writes in between.
 """
 
-from typing import TYPE_CHECKING
-
 from config.api.meta import format_time
 from config.names import CONTROLLER_NAME
 from gates.actions import EmitEvent, HubAction, PatchHubStatus
 from gates.patches import hub_annotation, hub_status_patch
-from gates.records import HubRecord, hub_record
+from gates.records import HubRecord
 from gates.texts import EVENT_LIMIT, cut
+from gates.view import CheckState
 from manager.hub import HubLink
 from manager.kinds import EVENTS, WORKLOADS
 from manager.logs import get_log
+from manager.metrics import Metrics
 from workerclient.budget import Lane
 from workerclient.clock import Clock
-from workerclient.codec import Identity
+from workerclient.codec import Identity, Raw
 from workerclient.errors import ClusterError
 from workerclient.kind import Key
 from workerclient.resource import Precondition, Resource
-
-if TYPE_CHECKING:
-    from workerclient.codec import Raw
 
 
 class HubHand:
     """Carries out actions on one hub Workload after another."""
 
-    def __init__(self, hub: HubLink, clock: Clock) -> None:
+    def __init__(self, hub: HubLink, clock: Clock, metrics: Metrics) -> None:
         self._hub = hub
+        self._metrics = metrics
         self._clock = clock
         self._events: Resource[Raw] = hub.client.resource(EVENTS)
         self._written = 0
@@ -53,13 +51,25 @@ class HubHand:
             return hub
         fence = Precondition(hub.uid, hub.resource_version)
         key = Key(hub.namespace, hub.name)
-        return hub_record(await self._hub.workloads.resource.json_patch(key, operations, fence, subresource="status"))
+        resource = self._hub.workloads.resource
+        written = self._stored(key, await resource.json_patch(key, operations, fence, subresource="status"))
+        if action.check_state is CheckState.READY and _state(hub, check) is not CheckState.READY:
+            self._metrics.count_admitted(written.cluster_queue, written.cluster_name)
+        return written
 
     async def _annotate(self, hub: HubRecord, annotations: dict[str, str]) -> HubRecord:
         fence = Precondition(hub.uid, hub.resource_version)
         key = Key(hub.namespace, hub.name)
         patch = {"metadata": {"annotations": annotations}}
-        return hub_record(await self._hub.workloads.resource.merge_patch(key, patch, fence, lane=Lane.URGENT))
+        resource = self._hub.workloads.resource
+        return self._stored(key, await resource.merge_patch(key, patch, fence, lane=Lane.URGENT))
+
+    def _stored(self, key: Key, raw: Raw) -> HubRecord:
+        """Return the version that a write led to; the cache has read it already unless it knows a newer one."""
+        known = self._hub.workload(key)
+        if isinstance(known, HubRecord) and known.resource_version == raw["metadata"]["resourceVersion"]:
+            return known
+        return self._hub.read_workload(raw)
 
     async def warn(self, identity: Identity, message: str) -> None:
         """Write an Event about a Workload that cannot be read."""
@@ -99,3 +109,7 @@ class HubHand:
             await self._events.create(event)
         except ClusterError as error:
             get_log().warning("event.lost", workload=str(key), error=str(error))
+
+
+def _state(hub: HubRecord, check: str) -> CheckState | None:
+    return next((entry.state for entry in hub.checks if entry.name == check), None)

@@ -9,6 +9,7 @@ from gates.decide import decide
 from gates.explaining import explain
 from gates.records import HubRecord
 from gates.reliability import hit_rate
+from gates.timeouts import with_timeout
 from manager.fleet import Fleet
 from manager.forecasts import Forecasts
 from manager.hub import HubLink
@@ -64,9 +65,11 @@ class Inspector:
         now_ns = self._clock.now_ns()
         snapshot = self._snapshots.take(record, departed=False, on_demand=True)
         group = assemble(snapshot, rules.identity, rules.settings.managed_by, format_time(now_ns))
-        decision = decide(group, now_ns, rules.settings, rules.policies)
+        check = group.workload.check
+        settings = with_timeout(rules.settings, self._hub.timeout_of(check.name if check is not None else ""))
+        decision = decide(group, now_ns, settings, rules.policies)
         forecasts = {worker.name: worker.forecast for worker in group.workers if worker.forecast is not None}
-        return asdict(explain(group, decision, forecasts, now_ns, rules.settings))
+        return asdict(explain(group, decision, forecasts, now_ns, settings))
 
     def _worker(self, name: str) -> Obj:
         link = self._fleet.links[name]

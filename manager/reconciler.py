@@ -28,6 +28,7 @@ from gates.marks import HubIdentity
 from gates.records import HubRecord
 from gates.settings import SECOND, Settings, UngatedPolicy
 from gates.support import GRACE_NS
+from gates.timeouts import with_timeout
 from gates.view import GateSupport, Group
 from manager.hub import HubLink
 from manager.hubwrites import HubHand
@@ -160,7 +161,7 @@ class Reconciler:
             return
         self._known[key] = record
         self._confirm(key, group)
-        now_ns, settings, policies = self._clock.now_ns(), self._rules.settings, self._rules.policies
+        now_ns, settings, policies = self._clock.now_ns(), self._settings(group), self._rules.policies
         decision = decide(group, now_ns, settings, policies)
         for listener in self._listeners.on_look:
             listener(Look(group, now_ns, settings, policies, decision))
@@ -173,6 +174,10 @@ class Reconciler:
             for sibling in snapshot.siblings:
                 self._queue.add(Key(sibling.namespace, sibling.name))
         self._requeue(key, snapshot, decision)
+
+    def _settings(self, group: Group) -> Settings:
+        check = group.workload.check
+        return with_timeout(self._rules.settings, self._hub.timeout_of(check.name if check is not None else ""))
 
     async def _complain(self, key: Key, found: Unreadable) -> None:
         """Say once what is wrong with a Workload that makes no sense."""

@@ -5,9 +5,13 @@ import os
 import random
 import signal
 import socket
+from collections.abc import Coroutine
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 from uuid import uuid4
+
+import uvloop
 
 from config.kubeconfig.access import ClusterAccess
 from config.kubeconfig.errors import KubeconfigError
@@ -31,20 +35,24 @@ from workerclient.kind import Key
 _DRAIN_SECONDS: Final = 10.0
 
 
-async def serve(configuration: Configuration) -> None:
+def run(service: Coroutine[None, None, None]) -> None:
+    """Run a service as the business of this process."""
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(service)
+
+
+async def serve(configuration: Configuration, observers: Observers | None = None) -> None:
     """Run until SIGINT or SIGTERM; raises `StartupError` with one sentence if that cannot be."""
     configure_logging(configuration.logging)
-    stopped = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stopped.set)
+    stopped = stop_signal()
     surroundings = Surroundings(SystemClock(), random.SystemRandom().random, dict(os.environ))
     access = hub_access(configuration)
     try:
         identity = await identify(configuration, access, surroundings)
         journal = journal_of(configuration, surroundings)
         leadership = leadership_of(configuration, access, surroundings)
-        daemon = Daemon(configuration, access, identity, surroundings, _observers(journal), leadership)
+        observed = _observed(journal, observers or Observers())
+        daemon = Daemon(configuration, access, identity, surroundings, observed, leadership=leadership)
     except ValueError as error:
         raise StartupError(f"hub.kubeconfig: {error}") from error
     get_log().info("daemon.started", origin=identity.origin)
@@ -59,6 +67,15 @@ async def serve(configuration: Configuration) -> None:
     get_log().info("daemon.stopped")
 
 
+def stop_signal() -> asyncio.Event:
+    """Return what SIGINT and SIGTERM set from now on."""
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stopped.set)
+    return stopped
+
+
 def journal_of(configuration: Configuration, surroundings: Surroundings) -> Journal | None:
     """Return the journal that the configuration asks for; it does nothing yet."""
     section = configuration.journal
@@ -68,10 +85,10 @@ def journal_of(configuration: Configuration, surroundings: Surroundings) -> Jour
     return Journal(section.path, JournalLimits(section.max_age, section.max_size), clock.now_ns, clock.monotonic)
 
 
-def _observers(journal: Journal | None) -> Observers:
+def _observed(journal: Journal | None, observers: Observers) -> Observers:
     if journal is None:
-        return Observers()
-    return Observers(on_look=journal.note_look, on_forecast=journal.note_forecast, on_forgotten=journal.forget)
+        return observers
+    return replace(observers, on_look=journal.note_look, on_forecast=journal.note_forecast, on_forgotten=journal.forget)
 
 
 async def run_until(

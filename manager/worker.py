@@ -16,7 +16,7 @@ from gates.jobs.kinds import JobKind
 from gates.jobs.records import JobRecord, job_reader
 from gates.records import ReplicaRecord, replica_record
 from gates.settings import SECOND
-from gates.support import dialect_served, judge_replica
+from gates.support import dialect_served, is_concurrent, judge_replica
 from gates.view import GateSupport, Reach
 from manager.judgement import GateJudgement
 from manager.kinds import WORKLOADS, api_kind
@@ -82,6 +82,7 @@ class WorkerLink:
         self._connected = asyncio.Event()
         self._is_understood = False
         self._judgement = GateJudgement(lambda: notices.on_connection(name))
+        self._uses_variants = False
         self._kinds = kinds
         self._missing: list[Missing] = []
         self._doubted = asyncio.Event()
@@ -144,6 +145,8 @@ class WorkerLink:
         """Return the jobs with our origin that name the Workload, with their kinds."""
         found = []
         for gvk, followed in self.jobs.items():
+            if len(followed.cache) == 0:
+                continue
             for job_key in followed.cache.keys_in(BY_WORKLOAD, key):
                 job = followed.cache.get(job_key)
                 if isinstance(job, JobRecord):
@@ -171,6 +174,10 @@ class WorkerLink:
         found = []
         if self._judgement.is_missing:
             found.append("its Kueue does not honour preemption gates")
+        if self._uses_variants:
+            found.append(
+                "its Kueue admits concurrently, which does not go with preemption gates: nothing preempts there"
+            )
         if abs(self.clock_skew_ns) > _NOTABLE_SKEW_NS:
             found.append("its clock is more than 30 s off")
         if missing := complaint(self.name, self._notable_missing()):
@@ -253,6 +260,10 @@ class WorkerLink:
         self._notices.on_connection(self.name)
 
     def _on_workload(self, key: Key) -> None:
+        replica = self.workloads.cache.get(key)
+        if not self._uses_variants and isinstance(replica, ReplicaRecord) and is_concurrent(replica):
+            self._uses_variants = True
+            self._notices.on_connection(self.name)
         self._notices.on_workload(self.name, key)
 
     def _job_notice(self, kind: JobKind) -> Callable[[Key], None]:

@@ -3,6 +3,7 @@
 import typer
 
 from manager.cli import config, predict, predict_pods, simulate
+from manager.cli.cost_controller import cost_controller
 from manager.cli.demo import demo
 from manager.cli.inspect import explain, status
 from manager.cli.local import local
@@ -20,6 +21,7 @@ app = typer.Typer(
 app.command()(run)
 app.command()(status)
 app.command()(explain)
+app.command()(cost_controller)
 app.command()(predict.predict)
 app.command()(simulate.simulate)
 app.command()(predict_pods.predict_pods)

@@ -62,11 +62,13 @@ class Cluster:
         clock: VirtualClock,
         kinds: tuple[Kind, ...] | None = None,
         rules: tuple[Allow, ...] | None = None,
+        local: LocalCluster | None = None,
     ) -> None:
+        """Make the cluster, unless there is one already."""
         self.name = name
         self.clock = ClusterClock(clock)
         users = () if rules is None else (User("limited", LIMITED_TOKEN, rules=rules),)
-        self.local = LocalCluster(name, directory, clock=self.clock, kinds=kinds, users=users)
+        self.local = local or LocalCluster(name, directory, clock=self.clock, kinds=kinds, users=users)
         self.store = self.local.store
         self.is_limited = rules is not None
         self.is_test_writing = False

@@ -95,11 +95,11 @@ OWNERSHIP = {
         (rejected('No multikueue adapter found, Previously: "Pending"'),),
         settings=Settings(reject_ownerless=True),
     ),
-    "3 an owner kind without adapter": Case(
+    "3 7 an owner kind without adapter": Case(
         group(hub(ownership=Ownership.NO_ADAPTER, owner_text="x/v1, Kind=Foo"), worker("w1")),
         (rejected('No multikueue adapter found for owner kind "x/v1, Kind=Foo", Previously: "Pending"'),),
     ),
-    "4 a job that another controller manages": Case(
+    "4 8 a job that another controller manages": Case(
         group(hub(ownership=Ownership.NOT_MANAGED, owner_text=""), worker("w1")),
         (
             rejected(
@@ -196,6 +196,7 @@ DISPATCH = {
             worker("w1"),
             worker("w2"),
         ),
+        (PatchHubStatus(check_message="siblings are on several clusters"),),
         want_notes=("siblings are on several clusters",),
     ),
     "a foreign Workload of the same name stops only its own worker": Case(
@@ -289,7 +290,7 @@ FOLLOWING = {
         (RecordWinner(chosen("w2")), SyncJob("w2"), *ready("w2")),
         L,
     ),
-    "33 the winner was never nominated: nominate first, because the hub refuses the name otherwise": Case(
+    "28 33 the winner was never nominated: nominate first, because the hub refuses the name otherwise": Case(
         group(hub(), worker("w1", admitted("w1"))), (PatchHubStatus(nominated=("w1",)),), L
     ),
     "34 the recorded winner stays although another admitted earlier": Case(
@@ -424,7 +425,7 @@ LEAVING = {
             ),
         ),
     ),
-    "53 deleted: everything goes, a job without replica too": Case(
+    "53 55 deleted: everything goes, a job without replica too": Case(
         group(hub(deleted=True), worker("w1", replica("w1")), worker("w2", job_present=True)),
         (RemoveRemote("w1", "w1-uid"), RemoveRemote("w2")),
     ),
@@ -493,7 +494,7 @@ LEAVING = {
 }
 
 GATES = {
-    "69 the record is written before the gate is opened": Case(
+    "69 87 the record is written before the gate is opened, under the version that was looked at": Case(
         group(hub(nominated=("w1",)), worker("w1", signalled("w1", at=NOW))),
         (RecordOpenings((Opening("w1", "w1-uid", NOW),)), OpenGate("w1", "w1-uid", "3", NOW)),
         T,
@@ -528,7 +529,12 @@ GATES = {
             worker("w2", replica("w2", has_gate=False), gates=GateSupport.MISSING),
             worker("w3", gates=GateSupport.MISSING),
         ),
-        (PatchHubStatus(check_message="Pending on w1, w2; gate opened on w2 at 2027-01-15T07:59:00Z"),),
+        (
+            PatchHubStatus(
+                check_message="Pending on w1, w2; gate open: w2 since 2027-01-15T07:59:00Z; "
+                "the turn of w2 ends at 2027-01-15T08:04:00Z"
+            ),
+        ),
         T - MINUTE,
     ),
 }
@@ -562,7 +568,7 @@ def test_a_loser_with_a_job_of_ours_stops_the_winner_until_it_is_gone() -> None:
 
 
 @pytest.mark.parametrize("elapsed", [0, 5 * MINUTE])
-def test_19_21_inside_a_round_nothing_is_added(elapsed: int) -> None:
+def test_19_21_23_inside_a_round_nothing_is_added(elapsed: int) -> None:
     state = group(hub(nominated=("w1",), round_started_ns=NOW - elapsed), worker("w1", replica("w1")), worker("w2"))
     got = decide(state, NOW, Settings(dispatcher=Dispatcher.INCREMENTAL, step_size=1), {})
     assert got.actions == (PatchHubStatus(check_message="Pending on w1"),)

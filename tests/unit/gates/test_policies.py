@@ -154,7 +154,7 @@ def test_next_gate(case: Case) -> None:
 
 def test_the_check_says_why_a_gate_stays_closed_and_until_when() -> None:
     state = group(hub(), asks("w1", ago=SECOND), waits("w2"))
-    message = pending_message(state, next_gate(state, NOW, PREFER))
-    later = pending_message(state, next_gate(state, NOW + SECOND, PREFER))
+    message = pending_message(state, next_gate(state, NOW, PREFER), PREFER)
+    later = pending_message(state, next_gate(state, NOW + SECOND, PREFER), PREFER)
     assert message.endswith("at the latest: another cluster may admit without preemption")
     assert message == later, "the sentence changes with the state, not with the clock"

@@ -1,0 +1,49 @@
+"""A check's own preemption timeout: what is taken, and what is refused in words."""
+
+import pytest
+
+from gates.activity import CheckRecord, ConfigRecord, Health, check_health, check_record
+from gates.marks import PREEMPTION_TIMEOUT
+from gates.settings import MINUTE, SECOND, Settings
+from gates.timeouts import with_timeout
+
+ALLOWED = 'expected a duration of at least 1s (for example "5m")'
+UNIT = '; it must be a number and a unit, such as "300ms", "30s", "5m" or "1h30m"'
+
+
+def check(timeout: str | None) -> CheckRecord:
+    annotations = {} if timeout is None else {PREEMPTION_TIMEOUT: timeout}
+    metadata = {"name": "mk", "uid": "u", "resourceVersion": "1", "annotations": annotations}
+    parameters = {"apiGroup": "kueue.x-k8s.io", "kind": "MultiKueueConfig", "name": "conf"}
+    return check_record({"metadata": metadata, "spec": {"controllerName": "c", "parameters": parameters}})
+
+
+@pytest.mark.parametrize(
+    ("timeout", "want_ns", "want_remark"),
+    [
+        pytest.param(None, 5 * MINUTE, "", id="none: the configured one"),
+        pytest.param("2m", 2 * MINUTE, "", id="its own"),
+        pytest.param("30s", 30 * SECOND, "", id="30s is long enough"),
+        pytest.param(
+            "29s",
+            29 * SECOND,
+            "; its preemption timeout of 29s is short: victims rarely end within it",
+            id="short: taken with a warning",
+        ),
+        *(
+            pytest.param(
+                bad,
+                5 * MINUTE,
+                f"; annotation {PREEMPTION_TIMEOUT} is {bad!r}: {ALLOWED}{why}; the configured timeout is used",
+                id=f"refused: {bad!r}",
+            )
+            for bad, why in (("0", ""), ("-5m", ""), ("999ms", ""), ("soon", UNIT), ("", UNIT), ("300", UNIT))
+        ),
+    ],
+)
+def test_92_a_checks_own_timeout(timeout: str | None, want_ns: int, want_remark: str) -> None:
+    found = check(timeout)
+    up = Health(is_active=True, reason="Active", message="Connected")
+    assert with_timeout(Settings(), found.timeout).timeout_ns == want_ns
+    health = check_health(found, ConfigRecord("conf", ("a",)), {"a": up})
+    assert health == Health(is_active=True, reason="Active", message=f"The admission check is active{want_remark}")
