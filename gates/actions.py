@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 
+from gates.forecasts import ForecastRecord
 from gates.view import CheckState, Opening, OutOfSync, Winner
 
 
@@ -61,6 +62,8 @@ class RecordOpenings:
     """Write the ledger of openings to the hub Workload's annotation, under its resourceVersion."""
 
     openings: tuple[Opening, ...]
+    forecast: ForecastRecord | None = None
+    """What the new opening is expected to lead to; written along."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +102,13 @@ class RecordOutOfSync:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordForecast:
+    """Write to the hub Workload's annotation what was forecast, and what became of it."""
+
+    record: ForecastRecord
+
+
+@dataclass(frozen=True, slots=True)
 class EmitEvent:
     """An Event on the hub Workload; decided on transitions only."""
 
@@ -119,10 +129,11 @@ Action = (
     | StartRound
     | RecordWinner
     | RecordOutOfSync
+    | RecordForecast
     | EmitEvent
 )
 WorkerAction = RemoveRemote | CreateReplica | UpdateReplicaSpec | OpenGate | DeactivateReplica | SyncJob
-HubAction = RecordOpenings | PatchHubStatus | StartRound | RecordWinner | RecordOutOfSync | EmitEvent
+HubAction = RecordOpenings | PatchHubStatus | StartRound | RecordWinner | RecordOutOfSync | RecordForecast | EmitEvent
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from config.names import MULTIKUEUE_NAME
+from engine.forecasting.forecast import Forecast
 from gates.dialect import KUEUE, Dialect
+from gates.forecasts import Witness
 from gates.jobs.kinds import JobKind
 from gates.jobs.records import JobRecord
 from gates.jobs.syncing import JobContext, MemberSync, most_urgent, sync_member
@@ -61,6 +63,9 @@ class WorkerFacts:
     """UIDs of replicas whose opening was seen to take effect."""
     busy: bool = False
     problem: str = ""
+    forecast: Forecast | None = None
+    forecast_reliable: bool = True
+    witness: Witness | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +100,7 @@ def assemble(snapshot: Snapshot, identity: HubIdentity, managed_by: str, now: st
         openings=hub.openings,
         winner=hub.winner,
         round_started_ns=hub.round_started_ns,
+        forecast=hub.forecast,
         ownership=ownership,
         owner_text=owner_text,
         managed_by_path=_managed_by_path(snapshot.jobs.kind),
@@ -140,6 +146,9 @@ def _worker(facts: WorkerFacts, snapshot: Snapshot, identity: HubIdentity, conte
         serves_kind=facts.serves_kind,
         busy=facts.busy,
         problem=facts.problem,
+        forecast=facts.forecast,
+        forecast_reliable=facts.forecast_reliable,
+        witness=facts.witness,
     )
 
 

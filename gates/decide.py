@@ -11,6 +11,7 @@ from gates.following import admitting_remote, chosen_remote, evicted_remote, fin
 from gates.pending import pending
 from gates.settings import Settings, UngatedPolicy
 from gates.texts import no_adapter, not_managed, previously, unsupported
+from gates.verifying import with_verification
 from gates.view import CheckState, Group, Ownership, Reach
 
 Row = Callable[[Group, int, Settings], Decision | None]
@@ -18,6 +19,10 @@ Row = Callable[[Group, int, Settings], Decision | None]
 
 def decide(group: Group, now_ns: int, settings: Settings, policies: Mapping[str, UngatedPolicy]) -> Decision:
     """Decide what to do about one Workload now."""
+    return with_verification(_decide(group, now_ns, settings, policies), group, now_ns, settings)
+
+
+def _decide(group: Group, now_ns: int, settings: Settings, policies: Mapping[str, UngatedPolicy]) -> Decision:
     for row in _SETTLED:
         decision = row(group, now_ns, settings)
         if decision is not None:
