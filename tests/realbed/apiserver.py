@@ -16,7 +16,7 @@ from typing import Any
 
 from tests.realbed import build, certificates, etcd, kubeconfig
 from tests.realbed.ports import free_ports
-from tests.realbed.processes import ProcessGroup
+from tests.realbed.processes import ProcessGroup, Running
 
 _READY_SECONDS = 180.0
 _REQUEST_SECONDS = 30.0
@@ -36,7 +36,9 @@ class ApiServer:
     """Of a user without any role binding."""
     ca_file: Path
     kubeconfig: Path
+    certificates: certificates.Certificates
     etcd: etcd.Etcd
+    running: Running
     _tls: ssl.SSLContext = field(repr=False)
 
     @property
@@ -44,12 +46,14 @@ class ApiServer:
         """Return the base address."""
         return _url(self.port)
 
-    def call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
+    def call(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, *, content_type: str = "application/json"
+    ) -> tuple[int, dict[str, Any]]:
         """Do one blocking request as administrator, for set-up; return the HTTP status and the decoded answer."""
         with closing(
             http.client.HTTPSConnection("127.0.0.1", self.port, timeout=_REQUEST_SECONDS, context=self._tls)
         ) as connection:
-            headers = {"Authorization": f"Bearer {self.admin_token}", "Content-Type": "application/json"}
+            headers = {"Authorization": f"Bearer {self.admin_token}", "Content-Type": content_type}
             connection.request(method, path, None if body is None else json.dumps(body), headers)
             reply = connection.getresponse()
             content = reply.read()
@@ -73,27 +77,35 @@ def run(directory: Path, *, feature_gates: Sequence[str] = ()) -> Iterator[ApiSe
 
 
 def start(
-    processes: ProcessGroup, directory: Path, *, name: str = "kube-apiserver", feature_gates: Sequence[str] = ()
+    processes: ProcessGroup,
+    directory: Path,
+    *,
+    prefix: str = "",
+    feature_gates: Sequence[str] = (),
+    more_flags: Sequence[str] = (),
 ) -> ApiServer:
-    """Start one control plane among the given processes and return once it is ready."""
+    """Start one control plane among the given processes and return once it is ready; `prefix` begins their names."""
     binary = build.ensure_built(build.KUBE_APISERVER)
-    store = etcd.start(processes, directory / "etcd")
+    store = etcd.start(processes, directory / "etcd", name=f"{prefix}etcd")
     files = certificates.issue(directory)
     (port,) = free_ports(1)
     admin, powerless = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
+    tokens = directory / "tokens.csv"
+    tokens.touch(mode=0o600)
+    tokens.write_text(f'{admin},admin,admin,"system:masters"\n{powerless},powerless,powerless\n')
+    flags = [*_flags(port, store, files, tokens), _gates(feature_gates), *more_flags]
+    running = processes.start(f"{prefix}kube-apiserver", [binary, *flags])
     server = ApiServer(
         port=port,
         admin_token=admin,
         powerless_token=powerless,
         ca_file=files.ca_file,
         kubeconfig=kubeconfig.write(directory / "kubeconfig", url=_url(port), ca_file=files.ca_file, token=admin),
+        certificates=files,
         etcd=store,
+        running=running,
         _tls=ssl.create_default_context(cafile=str(files.ca_file)),
     )
-    tokens = directory / "tokens.csv"
-    tokens.touch(mode=0o600)
-    tokens.write_text(f'{admin},admin,admin,"system:masters"\n{powerless},powerless,powerless\n')
-    running = processes.start(name, [binary, *_flags(port, store, files, tokens), _gates(feature_gates)])
     running.wait_until(server.is_ready, seconds=_READY_SECONDS)
     return server
 
