@@ -21,9 +21,8 @@ from tests.realbed.processes import ProcessGroup, Running
 _READY_SECONDS = 180.0
 _REQUEST_SECONDS = 30.0
 
-# The gang scheduling kinds are alpha in this version: a gate lets them in, a version must be switched on.
-_FEATURE_GATES = ("GenericWorkload=true",)
-_RUNTIME_CONFIG = ("scheduling.k8s.io/v1alpha2=true",)
+GANG_SCHEDULING = ("--feature-gates=GenericWorkload=true", "--runtime-config=scheduling.k8s.io/v1alpha2=true")
+"""The gang scheduling kinds are alpha in this version: a gate lets them in, a version must be switched on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +69,10 @@ class ApiServer:
 
 
 @contextmanager
-def run(directory: Path, *, feature_gates: Sequence[str] = ()) -> Iterator[ApiServer]:
+def run(directory: Path, *, more_flags: Sequence[str] = ()) -> Iterator[ApiServer]:
     """Start etcd and kube-apiserver with their files under the directory; stop both at the end, whatever happens."""
     with ProcessGroup(directory / "logs") as processes:
-        yield start(processes, directory, feature_gates=feature_gates)
+        yield start(processes, directory, more_flags=more_flags)
 
 
 def start(
@@ -81,7 +80,6 @@ def start(
     directory: Path,
     *,
     prefix: str = "",
-    feature_gates: Sequence[str] = (),
     more_flags: Sequence[str] = (),
 ) -> ApiServer:
     """Start one control plane among the given processes and return once it is ready; `prefix` begins their names."""
@@ -93,7 +91,7 @@ def start(
     tokens = directory / "tokens.csv"
     tokens.touch(mode=0o600)
     tokens.write_text(f'{admin},admin,admin,"system:masters"\n{powerless},powerless,powerless\n')
-    flags = [*_flags(port, store, files, tokens), _gates(feature_gates), *more_flags]
+    flags = [*_flags(port, store, files, tokens), *more_flags]
     running = processes.start(f"{prefix}kube-apiserver", [binary, *flags])
     server = ApiServer(
         port=port,
@@ -128,12 +126,7 @@ def _flags(port: int, store: etcd.Etcd, files: certificates.Certificates, tokens
         "--endpoint-reconciler-type=none",
         # No controller creates service accounts, and nobody taints and untaints nodes.
         "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
-        f"--runtime-config={','.join(_RUNTIME_CONFIG)}",
     ]
-
-
-def _gates(more: Sequence[str]) -> str:
-    return f"--feature-gates={','.join([*_FEATURE_GATES, *more])}"
 
 
 def _url(port: int) -> str:

@@ -75,7 +75,7 @@ class Kubelet:
                 now = {"gracePeriodSeconds": 0, "preconditions": {"uid": metadata["uid"]}}
                 await self.api.delete(path, now)
             elif status.get("phase") == "Pending":
-                await self._report(path, metadata["uid"], _running())
+                await self._report(path, metadata["uid"], _running(pod))
             elif status.get("phase") == "Running" and (ends_ns := _ends_ns(pod)) is not None:
                 await self._end_in_time(pod, path, ends_ns)
         except (OSError, aiohttp.ClientError, TimeoutError) as error:
@@ -112,9 +112,12 @@ def _ends_ns(pod: Obj) -> int | None:
     return None if runs_ns is None else parse_time(pod["status"]["startTime"]) + runs_ns
 
 
-def _running() -> Obj:
+def _running(pod: Obj) -> Obj:
+    now = format_time(time.time_ns())
     conditions = [_state(kind, "True") for kind in ("PodScheduled", "Initialized", "ContainersReady", "Ready")]
-    return {"phase": "Running", "startTime": format_time(time.time_ns()), "conditions": conditions}
+    started = {"ready": True, "started": True, "restartCount": 0, "imageID": "", "state": {"running": {"startedAt": now}}}
+    containers = [{"name": each["name"], "image": each["image"], **started} for each in pod["spec"]["containers"]]
+    return {"phase": "Running", "startTime": now, "conditions": conditions, "containerStatuses": containers}
 
 
 def _state(kind: str, status: str) -> Obj:
