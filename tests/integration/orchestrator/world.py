@@ -26,6 +26,7 @@ from tests.clusters import access_to
 from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, Cluster, Obj, job, workload
 from tests.virtual_time import VirtualClock, let_run, until
 from workerclient.cluster import Connection, Followed, Surroundings
+from workerclient.kind import Key
 
 CHECK = "mk"
 CONFIG = "workers"
@@ -143,6 +144,14 @@ class World:
                 await asyncio.sleep(0.001)
 
         await asyncio.wait_for(pass_time(), 20)
+
+    def running_actions(self) -> int:
+        """Return how many actions are on their way."""
+        return self._running().lanes.in_flight
+
+    def look_after(self, seconds: float, name: str = "wl") -> None:
+        """Let the daemon look at a Workload after so long, whatever else it has in mind."""
+        self._running().workloads.add_after(Key(NAMESPACE, name), seconds)
 
     def lost_for(self, name: str) -> float:
         """Return for how many seconds a worker has been unreachable."""
