@@ -26,8 +26,14 @@ def hub_status(kind: JobKind, hub_job: Obj, remote_job: Obj, now: str) -> tuple[
 
 
 def _batch_job(hub_job: Obj, remote_job: Obj, now: str) -> tuple[JobSync, Obj]:
-    """A start time on a suspended hub job would freeze its spec, so a running copy's status waits (KEP-693)."""
+    """A start time on a suspended hub job would freeze its spec, so a running copy's status waits (KEP-693).
+
+    So does that of a copy which was stopped while the hub's job still runs: a running job's start time cannot be taken
+    away.
+    """
     here, there = _status(hub_job), _status(remote_job)
+    if not _is_suspended(hub_job) and "startTime" in here and "startTime" not in there and not _has(there, _ENDED):
+        return JobSync.DEFERRED, here
     if not _is_suspended(hub_job) or _is_suspended(remote_job) or _has(there, _ENDED):
         return _copied(here, there)
     if _has(here, {_SUSPENDED}):

@@ -134,6 +134,16 @@ BATCH = {
         with_status(hub_job(suspend=False), active=1),
         (JobSync.DEFERRED, {"conditions": [SUSPENDED]}),
     ),
+    "hub runs, remote was stopped: wait, a running job keeps its start time": (
+        with_status(hub_job(suspend=False), active=1, startTime=NOW),
+        with_status(hub_job(suspend=True), active=0),
+        (JobSync.DEFERRED, {"active": 1, "startTime": NOW}),
+    ),
+    "hub runs, remote ended: the end is copied": (
+        with_status(hub_job(suspend=False), active=1, startTime=NOW),
+        with_status(hub_job(), conditions=[{"type": "Failed", "status": "True"}]),
+        (JobSync.COPY_STATUS, {"conditions": [{"type": "Failed", "status": "True"}]}),
+    ),
     "hub suspended, remote ended: the end is copied": (
         hub_job(suspend=True),
         with_status(hub_job(), conditions=[{"type": "Complete", "status": "True"}]),
