@@ -65,7 +65,7 @@ class RecordOpenings:
 
 @dataclass(frozen=True, slots=True)
 class PatchHubStatus:
-    """One status patch of the hub Workload under its resourceVersion; None leaves a field alone."""
+    """One status patch of the hub Workload under its resourceVersion; None leaves a field alone, empty removes it."""
 
     check_state: CheckState | None = None
     check_message: str | None = None

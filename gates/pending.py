@@ -32,7 +32,7 @@ def pending(group: Group, now_ns: int, settings: Settings, policies: Policies, *
         return Decision("G7", opening, settings.timeout_ns)
     timer = _timer(gate, settings)
     if workload.cluster_name and not workload.elastic:
-        return Decision("G8", requeue_ns=timer)
+        return Decision("G8-forget", (Step((PatchHubStatus(cluster_name=""),)),), timer)
     if workload.ownership is Ownership.UNKNOWN:
         return Decision("G9-owner", requeue_ns=timer, notes=("the job that owns the Workload cannot be read",))
     if not workload.other_checks_ready:

@@ -170,7 +170,12 @@ DISPATCH = {
         5 * MINUTE + 1,
         Settings(dispatcher=Dispatcher.INCREMENTAL, step_size=2),
     ),
-    "27 an eviction is still in progress: no nomination": Case(group(hub(cluster_name="w1"), worker("w1"))),
+    "27 an eviction is still in progress: no nomination": Case(
+        group(hub(condition("Evicted"), cluster_name="w1"), worker("w1"))
+    ),
+    "27 a cluster is left over from before an eviction: forgotten first": Case(
+        group(hub(cluster_name="w1"), worker("w1")), (PatchHubStatus(cluster_name=""),)
+    ),
     "29 a component waits until all its siblings exist": Case(
         group(hub(component=Component(complete=False, is_primary=True)), worker("w1"))
     ),
@@ -322,6 +327,17 @@ LEAVING = {
     "48 without quota everything goes": Case(
         group(without_quota(hub()), worker("w1", replica("w1")), worker("w2", replica("w2"))),
         (RemoveRemote("w1", "w1-uid"), RemoveRemote("w2", "w2-uid")),
+    ),
+    "48 without quota what the status says of clusters is taken back": Case(
+        group(without_quota(hub(cluster_name="w1", nominated=("w1",))), worker("w1")),
+        (PatchHubStatus(cluster_name="", nominated=()),),
+    ),
+    "48 without quota another dispatcher's nominations stay": Case(
+        group(without_quota(hub(nominated=("w1",))), worker("w1")),
+        settings=Settings(dispatcher=Dispatcher.EXTERNAL),
+    ),
+    "42 a finished Workload still says where it ran": Case(
+        group(hub(condition("Finished"), cluster_name="w1", check=CheckState.READY), worker("w1"))
     ),
     "49 without quota and w2 lost: w1 is cleaned, look again later": Case(
         group(without_quota(hub()), worker("w1", replica("w1")), worker("w2", reach=Reach.LOST)),
