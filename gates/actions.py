@@ -78,6 +78,11 @@ class PatchHubStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class StopHubJob:
+    """Give the hub's job the status of one that nobody runs, in place of a copy that is gone or out of reach."""
+
+
+@dataclass(frozen=True, slots=True)
 class StartRound:
     """Remember on the hub Workload when the current round of the incremental dispatcher began."""
 
@@ -109,12 +114,13 @@ Action = (
     | SyncJob
     | RecordOpenings
     | PatchHubStatus
+    | StopHubJob
     | StartRound
     | RecordOutOfSync
     | EmitEvent
 )
 WorkerAction = RemoveRemote | CreateReplica | UpdateReplicaSpec | OpenGate | DeactivateReplica | SyncJob
-HubAction = RecordOpenings | PatchHubStatus | StartRound | RecordOutOfSync | EmitEvent
+HubAction = RecordOpenings | PatchHubStatus | StopHubJob | StartRound | RecordOutOfSync | EmitEvent
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from gates.actions import Decision, PatchHubStatus, Step
 from gates.cleaning import remove_all, tidy
-from gates.following import admitting_remote, evicted_remote, finished_remote, lost_remote
+from gates.following import abandoned_job, admitting_remote, evicted_remote, finished_remote, lost_remote
 from gates.pending import pending
 from gates.settings import Dispatcher, Settings, UngatedPolicy
 from gates.texts import no_adapter, not_managed, previously
@@ -110,4 +110,5 @@ _SETTLED: tuple[Row, ...] = (
     _done_or_without_quota,
     finished_remote,
     evicted_remote,
+    abandoned_job,
 )

@@ -1,6 +1,15 @@
 """The rows that follow a replica's outcome: finished, evicted, lost, admitted."""
 
-from gates.actions import DeactivateReplica, Decision, EmitEvent, PatchHubStatus, RecordOutOfSync, Step, SyncJob
+from gates.actions import (
+    DeactivateReplica,
+    Decision,
+    EmitEvent,
+    PatchHubStatus,
+    RecordOutOfSync,
+    Step,
+    StopHubJob,
+    SyncJob,
+)
 from gates.cleaning import remove_losers
 from gates.settings import Settings
 from gates.texts import (
@@ -77,6 +86,25 @@ def evicted_remote(group: Group, _now_ns: int, settings: Settings) -> Decision |
     return Decision("G4b", (Step((retry,)), Step((EmitEvent(MULTIKUEUE_EVENT, text),))))
 
 
+def abandoned_job(group: Group, now_ns: int, settings: Settings) -> Decision | None:
+    """Stop the hub's job for a copy that is gone, or out of reach for too long.
+
+    Before Kueue queues an evicted Workload again it waits for the job to stop, and nobody else will say that it did.
+    """
+    workload = group.workload
+    if not (workload.is_true("Evicted") and workload.job_to_stop):
+        return None
+    worker = group.worker(workload.cluster_name)
+    if worker is not None and worker.listed:
+        if worker.reach is Reach.UNREADABLE:
+            return Decision("G5-unknown", requeue_ns=settings.deferred_sync_ns)
+        if worker.reach is Reach.SYNCED and (worker.replica is not None or worker.job_present):
+            return None
+        if worker.reach is Reach.LOST and (remaining := _grace_left(worker, now_ns, settings)) > 0:
+            return Decision("G5", requeue_ns=remaining)
+    return Decision("G5", (Step((StopHubJob(),)),))
+
+
 def lost_remote(group: Group, now_ns: int, settings: Settings) -> Decision | None:
     """Decide when nobody is admitted although the check says Ready."""
     workload = group.workload
@@ -89,9 +117,13 @@ def lost_remote(group: Group, now_ns: int, settings: Settings) -> Decision | Non
         return Decision("G6a-unknown", requeue_ns=settings.deferred_sync_ns)
     if worker is None or worker.reach is Reach.SYNCED or not worker.listed:
         return _retry("G6a-3", GONE)
-    lost_since = worker.lost_since_ns if worker.lost_since_ns is not None else now_ns
-    remaining = settings.worker_lost_ns - max(now_ns - lost_since, 0)
+    remaining = _grace_left(worker, now_ns, settings)
     return Decision("G6a-1", requeue_ns=remaining) if remaining > 0 else _retry("G6a-1", LOST)
+
+
+def _grace_left(worker: Worker, now_ns: int, settings: Settings) -> int:
+    lost_since = worker.lost_since_ns if worker.lost_since_ns is not None else now_ns
+    return settings.worker_lost_ns - max(now_ns - lost_since, 0)
 
 
 def admitting_remote(group: Group, _now_ns: int, settings: Settings) -> Decision | None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from config.api.meta import format_time
 from config.names import CONTROLLER_NAME
-from gates.actions import EmitEvent, HubAction, PatchHubStatus
+from gates.actions import EmitEvent, HubAction, PatchHubStatus, StopHubJob
+from gates.assembling import jobs_to_stop
 from gates.patches import hub_annotation, hub_status_patch
 from gates.records import HubRecord, hub_record
 from gates.texts import EVENT_LIMIT, cut
@@ -42,6 +43,9 @@ class HubHand:
             case EmitEvent():
                 await self._emit(hub, action)
                 return hub
+            case StopHubJob():
+                await self._stop_jobs(hub)
+                return hub
             case _:
                 annotations = hub_annotation(action)
                 return await self._annotate(hub, annotations)
@@ -59,6 +63,14 @@ class HubHand:
         key = Key(hub.namespace, hub.name)
         patch = {"metadata": {"annotations": annotations}}
         return hub_record(await self._hub.workloads.resource.merge_patch(key, patch, fence, lane=Lane.URGENT))
+
+    async def _stop_jobs(self, hub: HubRecord) -> None:
+        jobs = self._hub.jobs_of(hub)
+        for job, status in jobs_to_stop(jobs, format_time(self._clock.now_ns())):
+            if jobs.kind is not None:
+                key, fence = Key(job.namespace, job.name), Precondition(job.uid, job.resource_version)
+                operations = [{"op": "add", "path": "/status", "value": status}]
+                await self._hub.jobs[jobs.kind.gvk].resource.json_patch(key, operations, fence, subresource="status")
 
     async def _emit(self, hub: HubRecord, action: EmitEvent) -> None:
         """Write an Event; one that is lost is not missed."""

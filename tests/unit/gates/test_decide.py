@@ -15,6 +15,7 @@ from gates.actions import (
     RecordOutOfSync,
     RemoveRemote,
     StartRound,
+    StopHubJob,
     SyncJob,
     UpdateReplicaSpec,
 )
@@ -347,6 +348,37 @@ LEAVING = {
     "50 evicted on the hub: the winner is deactivated": Case(
         group(hub(condition("Evicted", message="preempted")), worker("w1", admitted("w1"))),
         (DeactivateReplica("w1", "w1-uid", "Evicted on manager: preempted"),),
+    ),
+    "60 evicted, and the winner is out of reach for too long: the hub's job is stopped": Case(
+        group(
+            hub(condition("Evicted"), cluster_name="w1", job_to_stop=True),
+            worker("w1", reach=Reach.LOST, lost_since_ns=NOW - L),
+        ),
+        (StopHubJob(),),
+    ),
+    "59 evicted, and the winner is out of reach: wait for the rest of the grace": Case(
+        group(
+            hub(condition("Evicted"), cluster_name="w1", job_to_stop=True),
+            worker("w1", reach=Reach.LOST, lost_since_ns=NOW - MINUTE),
+        ),
+        want_requeue=L - MINUTE,
+    ),
+    "62 evicted, and nothing is left on the winner: the hub's job is stopped": Case(
+        group(hub(condition("Evicted"), cluster_name="w1", job_to_stop=True), worker("w1")), (StopHubJob(),)
+    ),
+    "62 evicted, and the winner's cache is not complete: look again": Case(
+        group(hub(condition("Evicted"), cluster_name="w1", job_to_stop=True), worker("w1", reach=Reach.UNREADABLE)),
+        want_requeue=SETTINGS.deferred_sync_ns,
+    ),
+    "66 evicted, and the winner left the list: the hub's job is stopped": Case(
+        group(hub(condition("Evicted"), cluster_name="w1", job_to_stop=True), worker("w2")), (StopHubJob(),)
+    ),
+    "50 evicted, and the winner runs on: its end is waited for": Case(
+        group(
+            hub(condition("Evicted", message="why"), cluster_name="w1", job_to_stop=True),
+            worker("w1", admitted("w1"), job_present=True),
+        ),
+        (DeactivateReplica("w1", "w1-uid", "Evicted on manager: why"),),
     ),
     "51 evicted on both sides: only the job is synchronised": Case(
         group(
