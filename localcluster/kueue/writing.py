@@ -53,9 +53,7 @@ class Writer:
             return False
         return True
 
-    def _change(
-        self, kind: Kind, name: str, namespace: str, change: Callable[[Obj], Obj], subresource: str
-    ) -> bool:
+    def _change(self, kind: Kind, name: str, namespace: str, change: Callable[[Obj], Obj], subresource: str) -> bool:
         try:
             self._store.patch(kind, name, change, namespace, subresource=subresource, options=_OPTIONS)
         except ApiError as error:

@@ -6,6 +6,7 @@ a deadline that only a broken bed reaches.
 
 import asyncio
 import base64
+import secrets
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,7 +41,6 @@ _POLL_SECONDS = 0.1
 PRIORITIES = {"low": 100, "middle": 500, "high": 1000}
 STUBBORN = "example.com/stubborn"
 """Manager of a Job that says it runs, and goes on saying so when it is told to stop."""
-_OWNER = "kueue.x-k8s.io/job-uid"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,9 @@ class Scene:
     async def _create_queue(self, side: Cluster, queue: Queue, more: Mapping[str, Any]) -> None:
         await self._create(side, NAMESPACES, {"metadata": {"name": self.name}})
         for name, value in PRIORITIES.items():
-            reply = await side.api.post(WORKLOAD_PRIORITY_CLASSES.at(), _head(WORKLOAD_PRIORITY_CLASSES, name, value=value))
+            reply = await side.api.post(
+                WORKLOAD_PRIORITY_CLASSES.at(), _head(WORKLOAD_PRIORITY_CLASSES, name, value=value)
+            )
             assert reply.status in (201, 409), reply.body
         flavors = [f"{self.name}-{flavor}" for flavor in queue.flavors]
         for flavor in flavors:
@@ -117,16 +119,15 @@ class Scene:
         await self._create(side, CLUSTER_QUEUES, _head(CLUSTER_QUEUES, self.name, spec=spec))
         local = _head(LOCAL_QUEUES, "jobs", spec={"clusterQueue": self.name})
         (await side.api.post(LOCAL_QUEUES.at(self.name), local)).expect(201)
-        await self.until(lambda: self._is_active(side.api, CLUSTER_QUEUES.at(None, self.name)), "an active queue") if (
-            not more
-        ) else None
+        if side is not self.hub:  # the hub's is active once Turnstile says that its check is
+            await self.until(lambda: self._is_active(side.api, CLUSTER_QUEUES.at(None, self.name)), "an active queue")
 
     async def _tie(self) -> None:
         for name, side in self.workers.items():
             data = {"kubeconfig": base64.b64encode(side.kubeconfig().encode()).decode()}
             secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "data": data}
             path = SECRETS.at(TURNSTILE_NAMESPACE, name)
-            (await self.hub.api.apply(path, secret, "e2e", force="true")).status in (200, 201)
+            assert (await self.hub.api.apply(path, secret, "e2e", force="true")).status in (200, 201)
             source = {"kubeConfig": {"location": name, "locationType": "Secret"}}
             cluster = _head(MULTIKUEUE_CLUSTERS, name, spec={"clusterSource": source})
             assert (await self.hub.api.post(MULTIKUEUE_CLUSTERS.at(), cluster)).status in (201, 409)
@@ -187,6 +188,25 @@ class Scene:
         path = JOBS.at(self.name, name, "status")
         (await side.api.patch(path, {"status": {"active": pods, "ready": 0}})).ok()
 
+    async def touch(self, job: str) -> None:
+        """Change something on the hub's Workload that means nothing."""
+        await self.patch_workload(job, {"metadata": {"annotations": {"example.com/touched": secrets.token_hex(4)}}})
+
+    async def patch_workload(self, job: str, patch: Obj) -> None:
+        """Change the hub's Workload of a job."""
+        found = await self.workload(self.hub, job)
+        assert found is not None
+        (await self.hub.api.patch(WORKLOADS.at(self.name, found["metadata"]["name"]), patch)).ok()
+
+    async def change_priority(self, job: str, priority: str) -> None:
+        """Give the hub's Job another priority class."""
+        labels = {f"{KUEUE_GROUP}/priority-class": priority}
+        (await self.hub.api.patch(JOBS.at(self.name, job), {"metadata": {"labels": labels}})).ok()
+
+    async def delete_job(self, job: str) -> None:
+        """Delete the hub's Job, and with it its Workload."""
+        (await self.hub.api.delete(JOBS.at(self.name, job), {"propagationPolicy": "Background"})).ok()
+
     # --- what is the case
 
     async def job_on(self, side: Cluster, name: str) -> Obj | None:
@@ -197,6 +217,12 @@ class Scene:
         """Return the Workload of a job; on a worker also that of a job which is still on the hub alone."""
         listed = (await self._read(side, WORKLOADS.at(self.name))).ok()["items"]
         return next((each for each in listed if _belongs(each, job)), None)
+
+    async def uid(self, side: Cluster, job: str) -> str:
+        """Return the UID of the Workload of a job."""
+        found = await self.workload(side, job)
+        assert found is not None
+        return str(found["metadata"]["uid"])
 
     async def has(self, side: Cluster, job: str, condition: str, status: str = "True") -> bool:
         """Tell whether the Workload of a job has a condition."""
@@ -229,6 +255,15 @@ class Scene:
         entries = ((found or {}).get("status") or {}).get("admissionChecks") or []
         return next((entry for entry in entries if entry["name"] == self.name), {})
 
+    @property
+    def has_rival(self) -> bool:
+        """Tell whether the hub's Kueue has a MultiKueue controller of its own."""
+        return self.hub.has_multi_kueue
+
+    async def check_is_served(self) -> bool:
+        """Tell whether somebody has judged the check, whatever the judgement."""
+        return bool(condition_of((await self.hub.api.get(ADMISSION_CHECKS.at(None, self.name))).ok(), "Active"))
+
     async def winner(self, job: str) -> str | None:
         """Return the worker that the hub says a job runs on."""
         found = await self.workload(self.hub, job)
@@ -241,7 +276,7 @@ class Scene:
         """Wait until something is the case, and return what the condition returned."""
         try:
             async with asyncio.timeout(seconds):
-                while not (found := await self._try(holds)):
+                while not (found := await self._try(holds)):  # noqa: ASYNC110 - the clusters are other processes
                     await asyncio.sleep(_POLL_SECONDS)
         except TimeoutError:
             raise AssertionError(f"waited {seconds:g} s for {what}\n{await self._report()}") from None
@@ -271,9 +306,10 @@ class Scene:
     async def until_gone(self, job: str, sides: Iterable[Cluster]) -> None:
         """Wait until workers hold nothing of a hub job any more."""
         for side in sides:
-            await self.until(lambda side=side: self._is_gone(side, job), f"{job} to be gone from {side.name}")  # type: ignore[misc]
+            await self.until(lambda side=side: self.is_deleted(side, job), f"{job} to be gone from {side.name}")  # type: ignore[misc]
 
-    async def _is_gone(self, side: Cluster, job: str) -> bool:
+    async def is_deleted(self, side: Cluster, job: str) -> bool:
+        """Tell whether a cluster holds neither a Job nor its Workload."""
         return await self.workload(side, job) is None and await self.job_on(side, job) is None
 
     async def _is_complete(self, job: str) -> bool:
@@ -294,7 +330,10 @@ class Scene:
         return None if reply.status == 404 else reply.ok()
 
     async def _read(self, side: Cluster, path: str) -> Reply:
-        return await side.api.get(path)
+        reply = await side.api.get(path)
+        if reply.status == 429 or reply.status >= 500:
+            raise ConnectionError(f"{side.name} is coming back: {reply.body}")
+        return reply
 
     async def _report(self) -> str:
         """Describe the scene for the one who has to find out why a wait was in vain."""

@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -26,8 +25,7 @@ _MOST_WORKERS = 20
 def main() -> int:
     """Run one command; return the exit code."""
     arguments = _parser().parse_args()
-    command: Callable[[argparse.Namespace], int] = arguments.command
-    return command(arguments)
+    return int(arguments.command(arguments))
 
 
 def _parser() -> argparse.ArgumentParser:

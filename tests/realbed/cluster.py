@@ -2,6 +2,7 @@
 
 import signal
 import sys
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 from tests.realbed import apiserver, build, controllers, kubeconfig, kueue, objects
 from tests.realbed.apiserver import ApiServer
 from tests.realbed.kueue import Kueue, KueueOptions
-from tests.realbed.processes import ProcessGroup
+from tests.realbed.processes import ProcessGroup, Running
 
 REPOSITORY = Path(__file__).parents[2]
 TURNSTILE_NAMESPACE = "turnstile-system"
@@ -33,6 +34,8 @@ class RealCluster:
     turnstile_token: str
     """Of the service account that Turnstile's own manifests make."""
     _processes: ProcessGroup
+    _followers: Sequence[Running]
+    """What else belongs to the control plane and goes down with it."""
 
     @property
     def kubeconfig(self) -> Path:
@@ -47,13 +50,16 @@ class RealCluster:
         )
 
     def kill(self) -> None:
-        """End the API server as a power failure would; `start_again` brings it back with all objects."""
-        self.server.running.kill()
+        """End the control plane as a power failure would; `start_again` brings it back with all objects."""
+        for running in (self.server.running, self.kueue.running, *self._followers):
+            running.kill()
 
     def start_again(self) -> None:
-        """Start the API server once more and return when it is ready."""
+        """Start the control plane once more and return when it works."""
         self._processes.start_again(self.server.running)
         self.server.running.wait_until(self.server.is_ready, seconds=_BACK_SECONDS)
+        for running in (self.kueue.running, *self._followers):
+            self._processes.start_again(running)
         self.kueue.wait_until_effective()
 
     def freeze(self) -> None:
@@ -84,10 +90,11 @@ def start(processes: ProcessGroup, directory: Path, options: KueueOptions, *, ru
     name = directory.name
     prefix = f"{name}-"
     server = apiserver.start(processes, directory, prefix=prefix)
-    controllers.start_controller_manager(processes, server, prefix=prefix)
+    followers = [controllers.start_controller_manager(processes, server, prefix=prefix)]
     if runs_pods:
-        controllers.start_scheduler(processes, server, prefix=prefix)
-        processes.start(f"{prefix}kubelet", [sys.executable, "-m", "tests.realbed.kubelet", server.kubeconfig])
+        kubelet = [sys.executable, "-m", "tests.realbed.kubelet", server.kubeconfig]
+        followers.append(controllers.start_scheduler(processes, server, prefix=prefix))
+        followers.append(processes.start(f"{prefix}kubelet", kubelet))
     running = kueue.start(processes, server, directory / "kueue", options, prefix=prefix)
     return RealCluster(
         name=name,
@@ -96,6 +103,7 @@ def start(processes: ProcessGroup, directory: Path, options: KueueOptions, *, ru
         kueue=running,
         turnstile_token=_turnstile_token(server, "worker.yaml" if runs_pods else "hub.yaml"),
         _processes=processes,
+        _followers=followers,
     )
 
 

@@ -6,29 +6,29 @@ from tests.realbed import build, objects
 from tests.realbed.apiserver import ApiServer
 from tests.realbed.objects import Obj
 from tests.realbed.ports import free_ports
-from tests.realbed.processes import ProcessGroup
+from tests.realbed.processes import ProcessGroup, Running
 
 _CONTROLLERS: Final = ("job-controller", "garbage-collector-controller", "namespace-controller")
 _NODE: Final = "node-1"
 _CAPACITY: Final = {"cpu": "10k", "memory": "10Ti", "pods": "10k"}
 
 
-def start_controller_manager(processes: ProcessGroup, server: ApiServer, *, prefix: str = "") -> None:
+def start_controller_manager(processes: ProcessGroup, server: ApiServer, *, prefix: str = "") -> Running:
     """Start the controllers that run Jobs, collect garbage and empty deleted namespaces."""
     arguments = [
         build.ensure_built(build.KUBE_CONTROLLER_MANAGER),
         *_served_on_loopback(server),
         f"--controllers={','.join(_CONTROLLERS)}",
     ]
-    processes.start(f"{prefix}kube-controller-manager", arguments)
+    return processes.start(f"{prefix}kube-controller-manager", arguments)
 
 
-def start_scheduler(processes: ProcessGroup, server: ApiServer, *, prefix: str = "") -> None:
+def start_scheduler(processes: ProcessGroup, server: ApiServer, *, prefix: str = "") -> Running:
     """Start the scheduler and give it a node with room for everything: Kueue's quota is what limits."""
     objects.apply(server, [_node({})])
     objects.apply(server, [_node(_node_status())], subresource="status")
     arguments = [build.ensure_built(build.KUBE_SCHEDULER), *_served_on_loopback(server)]
-    processes.start(f"{prefix}kube-scheduler", arguments)
+    return processes.start(f"{prefix}kube-scheduler", arguments)
 
 
 def _served_on_loopback(server: ApiServer) -> list[str]:

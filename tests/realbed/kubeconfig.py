@@ -36,9 +36,9 @@ def write(path: Path, *, url: str, ca_file: Path, token: str, name: str = "realb
 
 
 @asynccontextmanager
-async def connected(path: Path) -> AsyncIterator[Api]:
+async def connected(content: str) -> AsyncIterator[Api]:
     """Speak to the server of a kubeconfig that `write` wrote."""
-    document = yaml.safe_load(path.read_text())
+    document = yaml.safe_load(content)
     cluster, user = document["clusters"][0]["cluster"], document["users"][0]["user"]
     authority = base64.b64decode(cluster["certificate-authority-data"]).decode()
     connector = aiohttp.TCPConnector(ssl=ssl.create_default_context(cadata=authority))

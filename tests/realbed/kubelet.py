@@ -87,7 +87,9 @@ class Kubelet:
         if left > 0:
             self._look_at(pod, left)
             return
-        await self._report(path, pod["metadata"]["uid"], {"phase": "Succeeded", "conditions": [_state("Ready", "False")]})
+        await self._report(
+            path, pod["metadata"]["uid"], {"phase": "Succeeded", "conditions": [_state("Ready", "False")]}
+        )
 
     def _look_at(self, pod: Obj, seconds: float) -> None:
         def look() -> None:
@@ -115,7 +117,13 @@ def _ends_ns(pod: Obj) -> int | None:
 def _running(pod: Obj) -> Obj:
     now = format_time(time.time_ns())
     conditions = [_state(kind, "True") for kind in ("PodScheduled", "Initialized", "ContainersReady", "Ready")]
-    started = {"ready": True, "started": True, "restartCount": 0, "imageID": "", "state": {"running": {"startedAt": now}}}
+    started = {
+        "ready": True,
+        "started": True,
+        "restartCount": 0,
+        "imageID": "",
+        "state": {"running": {"startedAt": now}},
+    }
     containers = [{"name": each["name"], "image": each["image"], **started} for each in pod["spec"]["containers"]]
     return {"phase": "Running", "startTime": now, "conditions": conditions, "containerStatuses": containers}
 
@@ -124,11 +132,11 @@ def _state(kind: str, status: str) -> Obj:
     return {"type": kind, "status": status}
 
 
-async def _main(kubeconfig: Path) -> None:
+async def _main(kubeconfig: str) -> None:
     async with connected(kubeconfig) as api:
         await Kubelet(api).run()
 
 
 if __name__ == "__main__":
     logging.basicConfig(level=logging.INFO)
-    asyncio.run(_main(Path(sys.argv[1])))
+    asyncio.run(_main(Path(sys.argv[1]).read_text()))

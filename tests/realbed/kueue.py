@@ -97,7 +97,12 @@ def start(
     shutil.copy(server.certificates.server_key, directory / "tls.key")
     kueue_crds.install(server, _client_configuration(server, place, "/convert"))
     objects.apply(server, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}])
-    arguments = [binary, f"--config={place.configuration_file}", f"--kubeconfig={server.kubeconfig}", "--zap-log-level=2"]
+    arguments = [
+        binary,
+        f"--config={place.configuration_file}",
+        f"--kubeconfig={server.kubeconfig}",
+        "--zap-log-level=2",
+    ]
     running = processes.start(f"{prefix}kueue", arguments, {build.KUEUE_METRICS_CERTIFICATES: str(directory)})
     kueue = Kueue(server, processes, place, running)
     running.wait_until(kueue.is_ready, seconds=_READY_SECONDS)

@@ -47,7 +47,7 @@ def path_of(obj: Obj, subresource: str = "") -> str:
 
 
 def apply(server: ApiServer, objects: Iterable[Obj], *, subresource: str = "") -> None:
-    """Apply objects one after the other; a refusal that passes by itself, as of a webhook that comes up, is outwaited."""
+    """Apply objects one after the other; a refusal that passes by itself, as while a webhook comes up, is outwaited."""
     for obj in objects:
         _apply_one(server, obj, subresource)
 

@@ -109,9 +109,7 @@ class ProcessGroup:
     _reaper: subprocess.Popen[str] | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def start(
-        self, name: str, arguments: Sequence[str | Path], environment: Mapping[str, str] | None = None
-    ) -> Running:
+    def start(self, name: str, arguments: Sequence[object], environment: Mapping[str, str] | None = None) -> Running:
         """Start a process whose output goes to `<name>.log`; `environment` comes on top of this process's own."""
         log_file = self.log_directory / f"{name}.log"
         plain = [str(each) for each in arguments]

@@ -5,6 +5,7 @@ Runs in a thread of its own, so that a test's event loop neither drives nor dela
 
 import asyncio
 import threading
+from collections.abc import Coroutine
 from contextlib import suppress
 from enum import StrEnum
 from types import TracebackType
@@ -63,7 +64,7 @@ class Proxy:
         """Let everything through; what was held back while nothing passed is delivered."""
         self._do(self._open())
 
-    def _do(self, work: "asyncio._CoroutineLike[None]") -> None:
+    def _do(self, work: Coroutine[None, None, None]) -> None:
         asyncio.run_coroutine_threadsafe(work, self._loop).result(30)
 
     async def _open(self) -> None:
