@@ -101,6 +101,7 @@ def assemble(snapshot: Snapshot, identity: HubIdentity, managed_by: str, now: st
         replaces_slice=hub.replaces_slice,
         component=_component(snapshot),
         topology_due=_topology_due(snapshot),
+        job_readable=snapshot.jobs.kind is None or snapshot.jobs.known,
         job_to_stop=bool(jobs_to_stop(snapshot.jobs, now)),
     )
     context = JobContext(hub.name, sum(count for _, count in hub.shape.counts) if hub.shape else 0, now)

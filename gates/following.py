@@ -42,6 +42,9 @@ def finished_remote(group: Group, _now_ns: int, settings: Settings) -> Decision 
         return _out_of_sync(group, worker)
     if worker.job_sync is JobSync.FOREIGN:
         return Decision("G3c", notes=(_foreign_job(worker),), requeue_ns=settings.worker_lost_ns)
+    if not group.workload.job_readable:
+        # The remote job goes once the hub's Workload is finished, and with it the last word on how it ended.
+        return Decision("G3-owner", requeue_ns=settings.deferred_sync_ns)
     finish = PatchHubStatus(finished=(condition.reason, condition.message))
     return Decision("G3c", (*_sync_steps(worker), Step((finish,))))
 

@@ -276,6 +276,13 @@ FOLLOWING = {
         ),
         (SyncJob("w1"), PatchHubStatus(finished=("Succeeded", "done"))),
     ),
+    "41 a finished replica whose hub job cannot be read waits for it": Case(
+        group(
+            hub(check=CheckState.READY, cluster_name="w1", job_readable=False),
+            worker("w1", replica("w1", condition("Finished", reason="Succeeded"))),
+        ),
+        want_requeue=SETTINGS.deferred_sync_ns,
+    ),
     "42 the hub is finished: everything goes": Case(
         group(hub(condition("Finished")), worker("w1", replica("w1"), job_present=True), worker("w2", replica("w2"))),
         (RemoveRemote("w1", "w1-uid"), RemoveRemote("w2", "w2-uid")),
