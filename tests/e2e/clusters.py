@@ -155,10 +155,10 @@ async def run_local(directory: Path) -> AsyncIterator[Clusters]:
 
 
 @asynccontextmanager
-async def run_real(directory: Path) -> AsyncIterator[Clusters]:
+async def run_real(directory: Path, *, audited: bool = False) -> AsyncIterator[Clusters]:
     """Run real clusters; raises `ToolchainError` where they cannot be built."""
     async with AsyncExitStack() as stack:
-        opening = realbed.run(directory)
+        opening = realbed.run(directory, realbed.BedOptions(audited=audited))
         # Starting and stopping block, and belong to the same context manager.
         bed = await asyncio.to_thread(opening.__enter__)
         stack.push_async_callback(asyncio.to_thread, opening.__exit__, None, None, None)

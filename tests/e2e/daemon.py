@@ -36,6 +36,12 @@ class Turnstile:
         self._file.write_text(json.dumps(document))
         self._process: asyncio.subprocess.Process | None = None
 
+    @property
+    def pid(self) -> int:
+        """Return the number of its process."""
+        assert self._process is not None
+        return self._process.pid
+
     async def start(self) -> None:
         """Start it; what it is connected to shows on the hub's objects."""
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("TURNSTILE_", "KUBERNETES_"))}

@@ -60,6 +60,8 @@ class Scene:
     clusters: Clusters
     directory: Path
     controller_name: str = CONTROLLER_NAME
+    secrets_namespace: str = TURNSTILE_NAMESPACE
+    """Where the workers' kubeconfigs are put."""
     turnstile: Turnstile | None = None
     _cleanups: list[Callable[[], Awaitable[object]]] = field(default_factory=list)
 
@@ -126,7 +128,7 @@ class Scene:
         for name, side in self.workers.items():
             data = {"kubeconfig": base64.b64encode(side.kubeconfig().encode()).decode()}
             secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "data": data}
-            path = SECRETS.at(TURNSTILE_NAMESPACE, name)
+            path = SECRETS.at(self.secrets_namespace, name)
             assert (await self.hub.api.apply(path, secret, "e2e", force="true")).status in (200, 201)
             source = {"kubeConfig": {"location": name, "locationType": "Secret"}}
             cluster = _head(MULTIKUEUE_CLUSTERS, name, spec={"clusterSource": source})

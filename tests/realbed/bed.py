@@ -25,6 +25,8 @@ class BedOptions:
     workers: int = 2
     hub: KueueOptions = field(default_factory=KueueOptions)
     worker: KueueOptions = field(default_factory=KueueOptions)
+    audited: bool = False
+    """Whether the API servers keep a log of who asked for what."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,6 @@ def run(directory: Path, options: BedOptions | None = None) -> Iterator[Bed]:
         shutil.rmtree(directory / name, ignore_errors=True)
         (directory / name).mkdir(parents=True)
     with ProcessGroup(directory / "logs") as processes:
-        clusters = start_all(processes, directory, plan, HUB)
+        clusters = start_all(processes, directory, plan, HUB, audited=options.audited)
         hub = clusters.pop(HUB)
         yield Bed(directory, hub, clusters, processes)

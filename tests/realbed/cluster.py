@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.realbed import apiserver, build, controllers, kubeconfig, kueue, objects
+from tests.realbed import apiserver, audit, build, controllers, kubeconfig, kueue, objects
 from tests.realbed.apiserver import ApiServer
 from tests.realbed.kueue import Kueue, KueueOptions
 from tests.realbed.processes import ProcessGroup, Running
@@ -72,24 +72,27 @@ class RealCluster:
 
 
 def start_all(
-    processes: ProcessGroup, directory: Path, options: dict[str, KueueOptions], hub: str
+    processes: ProcessGroup, directory: Path, options: dict[str, KueueOptions], hub: str, *, audited: bool
 ) -> dict[str, RealCluster]:
     """Start clusters side by side; `hub` names the one that needs no pods."""
     for binary in WORKER_BINARIES:
         build.ensure_built(binary)
     with ThreadPoolExecutor() as threads:
         starting = {
-            name: threads.submit(start, processes, directory / name, each, runs_pods=name != hub)
+            name: threads.submit(start, processes, directory / name, each, runs_pods=name != hub, audited=audited)
             for name, each in options.items()
         }
         return {name: future.result() for name, future in starting.items()}
 
 
-def start(processes: ProcessGroup, directory: Path, options: KueueOptions, *, runs_pods: bool) -> RealCluster:
+def start(
+    processes: ProcessGroup, directory: Path, options: KueueOptions, *, runs_pods: bool, audited: bool
+) -> RealCluster:
     """Start one cluster; its name is that of its directory."""
     name = directory.name
     prefix = f"{name}-"
-    server = apiserver.start(processes, directory, prefix=prefix)
+    flags = audit.flags(directory) if audited else []
+    server = apiserver.start(processes, directory, prefix=prefix, more_flags=flags)
     followers = [controllers.start_controller_manager(processes, server, prefix=prefix)]
     if runs_pods:
         kubelet = [sys.executable, "-m", "tests.realbed.kubelet", server.kubeconfig]
