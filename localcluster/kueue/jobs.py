@@ -23,7 +23,7 @@ from localcluster.kueue.job_workload import (
     workload_name,
 )
 from localcluster.kueue.owners import controller_of, without_finalizer
-from localcluster.kueue.priorities import priority_fields
+from localcluster.kueue.priorities import changed_priority, priority_fields
 from localcluster.kueue.profile import KueueProfile
 from localcluster.kueue.workload_life import is_finished
 from localcluster.kueue.writing import Writer
@@ -125,6 +125,8 @@ class Jobs:
         if outcome is not None and is_over:
             reason = "Succeeded" if outcome["type"] == "Complete" else "Failed"
             return self._finish(workload, reason, outcome.get("message", ""), now_ns)
+        if (changed := changed_priority(self._store, job, workload)) is not None:
+            return self._writer.patch(self._workload_kind, workload, {"spec": changed})
         if is_true(conditions(workload), written.EVICTED):
             return self._stop(job) or self._release(job, workload, now_ns)
         if Phase.of(workload) is not Phase.ADMITTED:

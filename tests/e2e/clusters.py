@@ -38,8 +38,6 @@ class Cluster(Protocol):
     """As administrator, on the direct way."""
     way: Proxy
     """How Turnstile gets there."""
-    has_multi_kueue: bool
-    """Whether its Kueue brings a MultiKueue controller of its own, which can be switched off."""
 
     def kubeconfig(self) -> str:
         """Return Turnstile's kubeconfig for this cluster, as a document."""
@@ -62,8 +60,6 @@ class Cluster(Protocol):
 
 class LocalSide:
     """A local cluster with the stand-in for Kueue."""
-
-    has_multi_kueue = False
 
     def __init__(self, local: LocalCluster, session: aiohttp.ClientSession, way: Proxy) -> None:
         self.name = local.name
@@ -90,7 +86,7 @@ class LocalSide:
         self.local.thaw()
 
     async def restart_kueue(self, *, orchestrated: bool = True, multi_kueue: bool = True) -> None:
-        assert multi_kueue or not self.has_multi_kueue
+        del multi_kueue  # the stand-in has no MultiKueue controller
         await self._kueue.aclose()
         profile: KueueProfile = CURRENT if orchestrated else GATES_OFF
         await self._kueue.enter_async_context(LocalKueue(self.local.store, profile).running())
@@ -101,8 +97,6 @@ class LocalSide:
 
 class RealSide:
     """A real cluster. What takes its time happens in a thread, so that the loop goes on."""
-
-    has_multi_kueue = True
 
     def __init__(self, real: RealCluster, session: aiohttp.ClientSession, way: Proxy) -> None:
         self.name = real.name

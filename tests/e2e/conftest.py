@@ -5,6 +5,7 @@ All tests share one event loop, so that clusters and connections live as long as
 
 import secrets
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -37,7 +38,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 def _runs_on_real(item: pytest.Function) -> bool:
-    return hasattr(item, "callspec") and item.callspec.params.get("clusters") == "real"
+    by_parameter = hasattr(item, "callspec") and item.callspec.params.get("clusters") == "real"
+    return by_parameter or "real_scene" in item.fixturenames
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
@@ -69,7 +71,20 @@ def clusters(request: pytest.FixtureRequest) -> Clusters:
 @pytest_asyncio.fixture(loop_scope="session")
 async def scene(clusters: Clusters, tmp_path: Path) -> AsyncIterator[Scene]:
     """Give a test its own names on the clusters, and clean up behind it."""
-    made = Scene(f"t-{secrets.token_hex(4)}", clusters, tmp_path)
+    async with _set(clusters, tmp_path) as made:
+        yield made
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def real_scene(real_clusters: Clusters, tmp_path: Path) -> AsyncIterator[Scene]:
+    """Give the same to a test about what only real Kueue has."""
+    async with _set(real_clusters, tmp_path) as made:
+        yield made
+
+
+@asynccontextmanager
+async def _set(clusters: Clusters, directory: Path) -> AsyncIterator[Scene]:
+    made = Scene(f"t-{secrets.token_hex(4)}", clusters, directory)
     try:
         yield made
     finally:

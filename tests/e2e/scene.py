@@ -220,6 +220,12 @@ class Scene:
         listed = (await self._read(side, WORKLOADS.at(self.name))).ok()["items"]
         return next((each for each in listed if _belongs(each, job)), None)
 
+    async def generation(self, side: Cluster, job: str) -> int:
+        """Return how often the spec of the Workload of a job was written."""
+        found = await self.workload(side, job)
+        assert found is not None
+        return int(found["metadata"]["generation"])
+
     async def uid(self, side: Cluster, job: str) -> str:
         """Return the UID of the Workload of a job."""
         found = await self.workload(side, job)
@@ -256,11 +262,6 @@ class Scene:
         found = await self.workload(self.hub, job)
         entries = ((found or {}).get("status") or {}).get("admissionChecks") or []
         return next((entry for entry in entries if entry["name"] == self.name), {})
-
-    @property
-    def has_rival(self) -> bool:
-        """Tell whether the hub's Kueue has a MultiKueue controller of its own."""
-        return self.hub.has_multi_kueue
 
     async def check_is_served(self) -> bool:
         """Tell whether somebody has judged the check, whatever the judgement."""

@@ -58,6 +58,28 @@ async def test_a_deleted_job_leaves_nothing_behind(scene: Scene) -> None:
     await scene.until_gone("job", scene.workers.values())
 
 
+async def test_a_change_of_priority_reaches_a_job_that_runs_and_stays(scene: Scene) -> None:
+    """Scenario 38: hub and worker agree on it, and nobody takes it back."""
+    await scene.build()
+    await scene.start_turnstile()
+    await scene.submit("job", priority="low", runs=600)
+    winner = await scene.until_won("job")
+    await scene.until(lambda: scene.job_on(winner, "job"), "the job on the winner")
+    await scene.change_priority("job", "high")
+
+    async def has_new_priority() -> bool:
+        found = await scene.workload(winner, "job")
+        return found is not None and found["spec"]["priority"] == 1000
+
+    await scene.until(has_new_priority, "the replica to have the new priority")
+    writes = await scene.generation(winner, "job")
+    await scene.submit("local", on=winner, priority="middle", cpu=1)
+    await scene.until(lambda: scene.has(winner, "local", "QuotaReserved", "False"), "the winner to have queued another")
+    assert await has_new_priority()
+    assert await scene.generation(winner, "job") == writes
+    assert not await scene.was_evicted(winner, "job")
+
+
 async def test_a_change_of_priority_reaches_waiting_replicas_in_place(scene: Scene) -> None:
     """Scenario 38: the same replica gets the new priority, and then preempts."""
     await scene.build()

@@ -33,9 +33,9 @@ async def test_it_works_in_place_of_kueues_own_controller(scene: Scene, controll
         await scene.hub.restart_kueue()
 
 
-async def test_it_refuses_to_share_a_check_with_kueues_own_controller(scene: Scene) -> None:
-    if not scene.has_rival:
-        pytest.skip("the stand-in for Kueue has no MultiKueue controller of its own, so there is no rival")
+async def test_it_refuses_to_share_a_check_with_kueues_own_controller(real_scene: Scene) -> None:
+    """The stand-in has no MultiKueue controller, so there is a rival on real clusters alone."""
+    scene = real_scene
     scene.controller_name = MULTIKUEUE_NAME
     await scene.build()
     await scene.until(scene.check_is_served, "Kueue's own controller to serve the check")
