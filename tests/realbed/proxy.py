@@ -34,7 +34,6 @@ class Proxy:
         self._thread = threading.Thread(target=self._loop.run_forever, name="proxy", daemon=True)
         self._server: asyncio.Server | None = None
         self._passes = asyncio.Event()
-        self._streams: set[asyncio.StreamWriter] = set()
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -77,23 +76,26 @@ class Proxy:
         if self._server is not None:
             self._server.close()
             self._server = None
-        for stream in list(self._streams):
-            stream.transport.abort()
         tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.sleep(0)  # lets the connections that were broken off be taken down
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._streams.add(writer)
-        with suppress(OSError, asyncio.CancelledError):
+        try:
             await self._passes.wait()
             onward, back = await asyncio.open_connection(HOST, self._target_port)
-            self._streams.add(back)
-            async with asyncio.TaskGroup() as group:
-                group.create_task(self._pump(reader, back))
-                group.create_task(self._pump(onward, writer))
-        self._streams = {each for each in self._streams if not each.is_closing()}
+            try:
+                async with asyncio.TaskGroup() as group:
+                    group.create_task(self._pump(reader, back))
+                    group.create_task(self._pump(onward, writer))
+            finally:
+                back.transport.abort()
+        except (OSError, asyncio.CancelledError):
+            pass  # the client sees a connection that breaks
+        finally:
+            writer.transport.abort()
 
     async def _pump(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
         with suppress(OSError):
@@ -101,4 +103,4 @@ class Proxy:
                 await self._passes.wait()
                 sink.write(chunk)
                 await sink.drain()
-        sink.close()
+            sink.write_eof()
