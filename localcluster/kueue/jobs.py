@@ -125,7 +125,8 @@ class Jobs:
         if outcome is not None and is_over:
             reason = "Succeeded" if outcome["type"] == "Complete" else "Failed"
             return self._finish(workload, reason, outcome.get("message", ""), now_ns)
-        if (changed := changed_priority(self._store, job, workload)) is not None:
+        changed = None if prebuilt_name(job) else changed_priority(self._store, job, workload)
+        if changed is not None:
             return self._writer.patch(self._workload_kind, workload, {"spec": changed})
         if is_true(conditions(workload), written.EVICTED):
             return self._stop(job) or self._release(job, workload, now_ns)

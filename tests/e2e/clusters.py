@@ -42,6 +42,9 @@ class Cluster(Protocol):
     def kubeconfig(self) -> str:
         """Return Turnstile's kubeconfig for this cluster, as a document."""
 
+    def unlimited_kubeconfig(self) -> str:
+        """Return the same for a controller that ships no roles of its own."""
+
     async def kill(self) -> None:
         """End its API server without warning."""
 
@@ -72,6 +75,9 @@ class LocalSide:
         document = yaml.safe_load(self.local.kubeconfig_path.read_text())
         document["clusters"][0]["cluster"]["server"] = self.way.url
         return yaml.safe_dump(document)
+
+    def unlimited_kubeconfig(self) -> str:
+        return self.kubeconfig()
 
     async def kill(self) -> None:
         await self.local.partition(Partition.REFUSED)
@@ -106,6 +112,9 @@ class RealSide:
 
     def kubeconfig(self) -> str:
         return self.real.turnstile_kubeconfig(self.way.url).read_text()
+
+    def unlimited_kubeconfig(self) -> str:
+        return self.real.hub_kubeconfig(self.way.url).read_text()
 
     async def kill(self) -> None:
         await asyncio.to_thread(self.real.kill)

@@ -26,6 +26,7 @@ from tests.conformance.resources import (
     MULTIKUEUE_CLUSTERS,
     MULTIKUEUE_CONFIGS,
     NAMESPACES,
+    PODS,
     RESOURCE_FLAVORS,
     SECRETS,
     WORKLOAD_PRIORITY_CLASSES,
@@ -36,7 +37,7 @@ from tests.e2e.clusters import Cluster, Clusters
 from tests.e2e.daemon import Turnstile
 from tests.realbed.cluster import TURNSTILE_NAMESPACE
 
-DEADLINE_SECONDS = 60.0
+DEADLINE_SECONDS = 180.0
 _POLL_SECONDS = 0.1
 PRIORITIES = {"low": 100, "middle": 500, "high": 1000}
 STUBBORN = "example.com/stubborn"
@@ -61,7 +62,7 @@ class Scene:
     directory: Path
     controller_name: str = CONTROLLER_NAME
     secrets_namespace: str = TURNSTILE_NAMESPACE
-    """Where the workers' kubeconfigs are put."""
+    """Where the workers' kubeconfigs are put; elsewhere than in Turnstile's own they are for another controller."""
     turnstile: Turnstile | None = None
     _cleanups: list[Callable[[], Awaitable[object]]] = field(default_factory=list)
 
@@ -126,7 +127,9 @@ class Scene:
 
     async def _tie(self) -> None:
         for name, side in self.workers.items():
-            data = {"kubeconfig": base64.b64encode(side.kubeconfig().encode()).decode()}
+            is_ours = self.secrets_namespace == TURNSTILE_NAMESPACE
+            kubeconfig = side.kubeconfig() if is_ours else side.unlimited_kubeconfig()
+            data = {"kubeconfig": base64.b64encode(kubeconfig.encode()).decode()}
             secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "data": data}
             path = SECRETS.at(self.secrets_namespace, name)
             assert (await self.hub.api.apply(path, secret, "e2e", force="true")).status in (200, 201)
@@ -189,6 +192,14 @@ class Scene:
         """Report in a stubborn job's name how many of its pods run."""
         path = JOBS.at(self.name, name, "status")
         (await side.api.patch(path, {"status": {"active": pods, "ready": 0}})).ok()
+
+    async def finish(self, side: Cluster, job: str) -> None:
+        """Let a job that runs on a worker succeed."""
+        over = {"metadata": {"annotations": {RUN_SECONDS: "0"}}}
+        (await side.api.patch(JOBS.at(self.name, job), over)).ok()
+        pods = (await side.api.get(PODS.at(self.name), labelSelector=f"job-name={job}")).ok()["items"]
+        for pod in pods:
+            await side.api.patch(PODS.at(self.name, pod["metadata"]["name"]), over)
 
     async def touch(self, job: str) -> None:
         """Change something on the hub's Workload that means nothing."""
@@ -297,6 +308,15 @@ class Scene:
         (name, *more) = await self.until(lambda: self.open_on(job), f"an open gate of {job}")
         assert not more, f"gates are open on {[name, *more]}"
         return self.workers[name]
+
+    async def until_runs(self, side: Cluster, job: str) -> None:
+        """Wait until a job runs on a worker."""
+
+        async def runs() -> bool:
+            found = await self.job_on(side, job)
+            return bool(((found or {}).get("status") or {}).get("ready"))
+
+        await self.until(runs, f"{job} to run on {side.name}")
 
     async def until_complete(self, job: str) -> Obj:
         """Wait until the hub's Job is complete, and its Workload finished; return the Job."""

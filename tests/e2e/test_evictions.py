@@ -86,7 +86,7 @@ async def test_a_change_of_priority_reaches_waiting_replicas_in_place(scene: Sce
     for worker in scene.workers.values():
         await scene.occupy(worker, priority="middle")
     await scene.start_turnstile()
-    await scene.submit("job", priority="low", runs=1)
+    await scene.submit("job", priority="low")
 
     async def waits_everywhere() -> bool:
         return set(await scene.holders("job")) == set(scene.workers)
@@ -100,4 +100,3 @@ async def test_a_change_of_priority_reaches_waiting_replicas_in_place(scene: Sce
     assert replica["spec"]["priority"] == 1000
     assert replica["metadata"]["uid"] == before[winner.name]
     assert not await scene.was_evicted(scene.others(winner.name), "low")
-    await scene.until_complete("job")

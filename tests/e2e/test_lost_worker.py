@@ -97,15 +97,16 @@ async def test_a_job_outlives_a_short_absence_of_its_worker(scene: Scene, loss: 
     for worker in scene.workers.values():
         await scene.occupy(worker)
     await scene.start_turnstile()
-    await scene.submit("high", priority="high", runs=4)
+    await scene.submit("high", priority="high")
     winner = await scene.until_won("high")
-    before = await scene.workload(winner, "high")
-    assert before is not None
+    await scene.until_runs(winner, "high")
     await loss.go(winner)
     try:
         assert (await scene.check("high"))["state"] == "Ready"
     finally:
         await loss.come_back(winner)
+    await scene.until_runs(winner, "high")
+    await scene.finish(winner, "high")
     await scene.until_complete("high")
     assert not await scene.was_evicted(scene.hub, "high")
     assert not await scene.was_evicted(scene.others(winner.name), "low")

@@ -10,7 +10,7 @@ async def test_one_worker_preempts_and_the_job_comes_back_finished(scene: Scene)
         await scene.occupy(worker)
     await scene.start_turnstile()
 
-    await scene.submit("high", priority="high", runs=2)
+    await scene.submit("high", priority="high")
     winner = await scene.until_won("high")
     loser = scene.others(winner.name)
 
@@ -20,7 +20,9 @@ async def test_one_worker_preempts_and_the_job_comes_back_finished(scene: Scene)
     assert await scene.was_evicted(winner, "low")
     assert not await scene.was_evicted(loser, "low")
     await scene.until_gone("high", [loser])
+    await scene.until_runs(winner, "high")
 
+    await scene.finish(winner, "high")
     job = await scene.until_complete("high")
     assert job["status"]["succeeded"] == 1
     hub = await scene.workload(scene.hub, "high")
@@ -35,11 +37,13 @@ async def test_a_job_that_fits_needs_no_gate(scene: Scene) -> None:
     """Scenario 75."""
     await scene.build()
     await scene.start_turnstile()
-    await scene.submit("first", priority="high", runs=1)
+    await scene.submit("first", priority="high")
     winner = await scene.until_won("first")
     replica = await scene.workload(winner, "first")
     assert replica is not None
     assert not condition_of(replica, "BlockedOnPreemptionGates")
+    await scene.until_runs(winner, "first")
+    await scene.finish(winner, "first")
     await scene.until_complete("first")
     await scene.until_gone("first", scene.workers.values())
 

@@ -33,6 +33,8 @@ class ApiServer:
     admin_token: str
     powerless_token: str
     """Of a user without any role binding."""
+    hub_token: str
+    """Of a user who may do everything, for controllers of a hub that ship no roles of their own."""
     ca_file: Path
     kubeconfig: Path
     certificates: certificates.Certificates
@@ -87,16 +89,18 @@ def start(
     store = etcd.start(processes, directory / "etcd", name=f"{prefix}etcd")
     files = certificates.issue(directory)
     (port,) = free_ports(1)
-    admin, powerless = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
+    admin, powerless, hub = (secrets.token_urlsafe(24) for _ in range(3))
     tokens = directory / "tokens.csv"
     tokens.touch(mode=0o600)
-    tokens.write_text(f'{admin},admin,admin,"system:masters"\n{powerless},powerless,powerless\n')
+    masters = "".join(f'{token},{name},{name},"system:masters"\n' for token, name in ((admin, "admin"), (hub, "hub")))
+    tokens.write_text(f"{masters}{powerless},powerless,powerless\n")
     flags = [*_flags(port, store, files, tokens), *more_flags]
     running = processes.start(f"{prefix}kube-apiserver", [binary, *flags])
     server = ApiServer(
         port=port,
         admin_token=admin,
         powerless_token=powerless,
+        hub_token=hub,
         ca_file=files.ca_file,
         kubeconfig=kubeconfig.write(directory / "kubeconfig", url=_url(port), ca_file=files.ca_file, token=admin),
         certificates=files,

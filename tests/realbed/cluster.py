@@ -49,6 +49,11 @@ class RealCluster:
             path, url=url or self.server.url, ca_file=self.server.ca_file, token=self.turnstile_token, name=self.name
         )
 
+    def hub_kubeconfig(self, url: str) -> Path:
+        """Write the kubeconfig for a hub's controller that ships no roles of its own."""
+        path, token = self.directory / "hub.kubeconfig", self.server.hub_token
+        return kubeconfig.write(path, url=url, ca_file=self.server.ca_file, token=token, name=self.name)
+
     def kill(self) -> None:
         """End the control plane as a power failure would; `start_again` brings it back with all objects."""
         for running in (self.server.running, self.kueue.running, *self._followers):

@@ -134,6 +134,13 @@ def test_a_workload_follows_the_priority_class_of_its_job() -> None:
     assert (spec["priority"], spec["priorityClassRef"]["name"]) == (200, "more-urgent")
 
 
+def test_a_prebuilt_workload_keeps_its_own_priority() -> None:
+    stage = Stage().given(queue()).submit(urgent(), workload("made").queue("cq").priority(7).request(cpu=1))
+    stage.submit(train(cpu=1).prebuilt("made").priority_class("urgent"))
+    assert stage.workload("made")["metadata"]["ownerReferences"][0]["name"] == "train"
+    assert stage.workload("made")["spec"]["priority"] == 7
+
+
 def test_a_job_waits_for_the_priority_class_that_it_names() -> None:
     stage = Stage().given(queue()).submit(train().priority_class("urgent"))
     assert stage.all("Workload") == []
