@@ -34,6 +34,8 @@ class Proxy:
         self._thread = threading.Thread(target=self._loop.run_forever, name="proxy", daemon=True)
         self._server: asyncio.Server | None = None
         self._passes = asyncio.Event()
+        # Nobody else holds a connection on which both sides are silent.
+        self._serving: set[asyncio.Task[None] | None] = set()
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -83,6 +85,8 @@ class Proxy:
         await asyncio.sleep(0)  # lets the connections that were broken off be taken down
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        self._serving.add(task)
         try:
             await self._passes.wait()
             onward, back = await asyncio.open_connection(HOST, self._target_port)
@@ -96,6 +100,7 @@ class Proxy:
             pass  # the client sees a connection that breaks
         finally:
             writer.transport.abort()
+            self._serving.discard(task)
 
     async def _pump(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
         with suppress(OSError):
