@@ -6,7 +6,6 @@ Runs in a thread of its own, so that a test's event loop neither drives nor dela
 import asyncio
 import threading
 from collections.abc import Coroutine
-from contextlib import suppress
 from enum import StrEnum
 from types import TracebackType
 from typing import Self
@@ -89,23 +88,26 @@ class Proxy:
         self._serving.add(task)
         try:
             await self._passes.wait()
-            onward, back = await asyncio.open_connection(HOST, self._target_port)
-            try:
-                async with asyncio.TaskGroup() as group:
-                    group.create_task(self._pump(reader, back))
-                    group.create_task(self._pump(onward, writer))
-            finally:
-                back.transport.abort()
-        except (OSError, asyncio.CancelledError):
+            await self._join(reader, writer)
+        except* (OSError, asyncio.CancelledError):
             pass  # the client sees a connection that breaks
         finally:
             writer.transport.abort()
             self._serving.discard(task)
 
+    async def _join(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Pass everything both ways until both sides are done, or one breaks."""
+        onward, back = await asyncio.open_connection(HOST, self._target_port)
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._pump(reader, back))
+                group.create_task(self._pump(onward, writer))
+        finally:
+            back.transport.abort()
+
     async def _pump(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
-        with suppress(OSError):
-            while chunk := await source.read(_CHUNK):
-                await self._passes.wait()
-                sink.write(chunk)
-                await sink.drain()
-            sink.write_eof()
+        while chunk := await source.read(_CHUNK):
+            await self._passes.wait()
+            sink.write(chunk)
+            await sink.drain()
+        sink.write_eof()

@@ -63,6 +63,22 @@ async def test_a_cut_breaks_connections_and_refuses_new_ones(way: Proxy) -> None
     streams[1].close()
 
 
+async def test_a_server_that_breaks_off_is_passed_on() -> None:
+    async def break_off(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readline()
+        writer.transport.abort()
+
+    server = await asyncio.start_server(break_off, HOST, 0)
+    async with server:
+        with Proxy(server.sockets[0].getsockname()[1]) as proxy:
+            reader, writer = await connect(proxy)
+            writer.write(b"one\n")
+            async with asyncio.timeout(10):
+                with suppress(ConnectionError):
+                    assert await reader.readline() == b""
+            writer.close()
+
+
 async def test_a_black_hole_keeps_connections_and_delivers_when_it_is_gone(way: Proxy) -> None:
     old = await connect(way)
     assert await ask(old, b"one\n") == b"one\n"
