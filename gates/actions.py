@@ -68,7 +68,7 @@ class RecordOpenings:
 
 @dataclass(frozen=True, slots=True)
 class PatchHubStatus:
-    """One status patch of the hub Workload under its resourceVersion; None leaves a field alone."""
+    """One status patch of the hub Workload under its resourceVersion; None leaves a field alone, empty removes it."""
 
     check_state: CheckState | None = None
     check_message: str | None = None
@@ -78,6 +78,11 @@ class PatchHubStatus:
     finished: tuple[str, str] | None = None
     """Reason and message of Finished=True."""
     topology_ready: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StopHubJob:
+    """Give the hub's job the status of one that nobody runs, in place of a copy that is gone or out of reach."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +131,7 @@ Action = (
     | SyncJob
     | RecordOpenings
     | PatchHubStatus
+    | StopHubJob
     | StartRound
     | RecordWinner
     | RecordOutOfSync
@@ -133,7 +139,16 @@ Action = (
     | EmitEvent
 )
 WorkerAction = RemoveRemote | CreateReplica | UpdateReplicaSpec | OpenGate | DeactivateReplica | SyncJob
-HubAction = RecordOpenings | PatchHubStatus | StartRound | RecordWinner | RecordOutOfSync | RecordForecast | EmitEvent
+HubAction = (
+    RecordOpenings
+    | PatchHubStatus
+    | StopHubJob
+    | StartRound
+    | RecordWinner
+    | RecordOutOfSync
+    | RecordForecast
+    | EmitEvent
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from config.names import MULTIKUEUE_NAME
 from engine.forecasting.forecast import Forecast
@@ -9,6 +10,7 @@ from gates.dialect import KUEUE, Dialect
 from gates.forecasts import Witness
 from gates.jobs.kinds import JobKind
 from gates.jobs.records import JobRecord
+from gates.jobs.status import stopped_status
 from gates.jobs.syncing import JobContext, MemberSync, most_urgent, sync_member
 from gates.marks import HubIdentity
 from gates.records import CheckEntry, HubRecord, Owner, ReplicaRecord
@@ -108,6 +110,8 @@ def assemble(snapshot: Snapshot, identity: HubIdentity, managed_by: str, now: st
         replaces_slice=hub.replaces_slice,
         component=_component(snapshot),
         topology_due=_topology_due(snapshot),
+        job_readable=snapshot.jobs.kind is None or snapshot.jobs.known,
+        job_to_stop=bool(jobs_to_stop(snapshot.jobs, now)),
     )
     context = JobContext(hub.name, sum(count for _, count in hub.shape.counts) if hub.shape else 0, now)
     return Group(workload, tuple(_worker(facts, snapshot, identity, context) for facts in snapshot.workers))
@@ -121,6 +125,14 @@ def plan_jobs(jobs: HubJobs, remote: Sequence[JobRecord], context: JobContext) -
     return tuple(
         sync_member(jobs.kind, member, copies.get((member.namespace, member.name)), context) for member in jobs.members
     )
+
+
+def jobs_to_stop(jobs: HubJobs, now: str) -> list[tuple[JobRecord, dict[str, Any]]]:
+    """Return the hub's jobs that look as if they ran, each with the status of one that nobody runs."""
+    if jobs.kind is None:
+        return []
+    found = ((member, stopped_status(jobs.kind, member.body, now)) for member in jobs.members)
+    return [(member, status) for member, status in found if status is not None]
 
 
 def _worker(facts: WorkerFacts, snapshot: Snapshot, identity: HubIdentity, context: JobContext) -> Worker:

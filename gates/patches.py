@@ -31,8 +31,11 @@ Operations = list[Obj]
 def hub_status_patch(hub: HubRecord, check: str, action: PatchHubStatus, now_ns: int) -> Operations:
     """Return the patch of a hub Workload's status."""
     operations = _check_patch(hub, check, action, now_ns)
-    if action.cluster_name is not None and action.cluster_name != hub.cluster_name:
-        operations.append(_set("/status/clusterName", action.cluster_name))
+    if action.cluster_name:
+        if action.cluster_name != hub.cluster_name:
+            operations.append(_set("/status/clusterName", action.cluster_name))
+    elif action.cluster_name is not None and hub.cluster_name:
+        operations.append({"op": "remove", "path": "/status/clusterName"})
     if action.nominated:
         operations.append(_set("/status/nominatedClusterNames", list(action.nominated)))
     elif action.nominated is not None and hub.nominated:

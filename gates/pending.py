@@ -36,7 +36,7 @@ def pending(group: Group, now_ns: int, settings: Settings, policies: Policies, *
         return Decision("G7-observed", unrecorded)
     timer = _timer(gate, now_ns, settings)
     if workload.cluster_name and not workload.elastic:
-        return Decision("G8", requeue_ns=timer)
+        return Decision("G8-forget", (Step((PatchHubStatus(cluster_name=""),)),), timer)
     if workload.ownership is Ownership.UNKNOWN:
         return _unreadable_owner(workload, timer)
     if not workload.other_checks_ready:

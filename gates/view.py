@@ -227,6 +227,10 @@ class HubWorkload:
     component: Component | None = None
     topology_due: bool = False
     """The winner has a topology assignment that the hub's pod sets still wait for."""
+    job_readable: bool = True
+    """Whether it is known how the hub's job stands, be it that there is none."""
+    job_to_stop: bool = False
+    """The hub's job still says that it runs, as its copy on a worker did last."""
 
     @property
     def attempt_ns(self) -> int:

@@ -225,6 +225,9 @@ class Reconciler:
         for action in actions:
             link = self._links.get(action.cluster)
             if link is None or self._hands.lanes.is_busy(key, action.cluster):
+                # An earlier alarm may have taken the place of the one that was to ring when the rest is over.
+                if (rest := self._hands.lanes.rest_left(key, action.cluster)) > 0:
+                    self._queue.add_after(key, rest)
                 continue
 
             async def carry_out(link: WorkerLink = link, action: WorkerAction = action) -> None:

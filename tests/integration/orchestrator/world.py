@@ -163,6 +163,14 @@ class World:
 
         await asyncio.wait_for(pass_time(), 20)
 
+    def running_actions(self) -> int:
+        """Return how many actions are on their way."""
+        return self._running().lanes.in_flight
+
+    def look_after(self, seconds: float, name: str = "wl") -> None:
+        """Let the daemon look at a Workload after so long, whatever else it has in mind."""
+        self._running().workloads.add_after(Key(NAMESPACE, name), seconds)
+
     def lost_for(self, name: str) -> float:
         """Return for how many seconds a worker has been unreachable."""
         since = self._running().fleet.links[name].report.lost_since_ns
