@@ -139,6 +139,8 @@ class Worker:
     stale_uid: str = ""
     """A replica of ours that was made for an earlier hub Workload of the same name."""
     job_present: bool = False
+    job_ended: bool = False
+    """The remote job is known to be over, so that what is known of it is its last word."""
     """A remote job with our origin exists, whether or not its replica does."""
     job_sync: JobSync = JobSync.NONE
     out_of_sync: OutOfSync = NEVER_OUT_OF_SYNC
