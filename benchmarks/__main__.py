@@ -2,11 +2,14 @@
 
 import sys
 
-from benchmarks import engine_scale, local_server, worker_client
+from benchmarks import cost_controller, engine_scale, local_server, orchestrator, pods_scale, worker_client
 
 BENCHMARKS = {
+    "cost_controller": cost_controller.run,
     "engine_scale": engine_scale.run,
     "local_server": local_server.run,
+    "orchestrator": orchestrator.run,
+    "pods_scale": pods_scale.run,
     "worker_client": worker_client.run,
 }
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Final
 
 from config.choices import DispatcherMode
+from config.costsection import CostController
 from config.duration import format_duration
 from config.sections import Dispatcher
 from config.settings import Configuration
@@ -14,6 +15,9 @@ Caution = tuple[tuple[str, ...], str]
 """The field, in the model's names, and a sentence."""
 
 SHORT_PREEMPTION_TIMEOUT: Final = timedelta(seconds=30)
+PRIORITY_BOOST_CAUTION: Final = (
+    "a boost changes more than the order of victims: also who may preempt whom, and the order in the queues"
+)
 
 
 def cautions(configuration: Configuration) -> Iterator[Caution]:
@@ -30,7 +34,18 @@ def cautions(configuration: Configuration) -> Iterator[Caution]:
         yield ("leader_election", "enabled"), "leader election is off: never run a second instance"
     if not ipaddress.ip_address(configuration.http.bind_address).is_loopback:
         yield ("http", "bind_address"), "health and metrics can be read from other machines without authentication"
+    yield from _cost_cautions(configuration.cost_controller)
     yield from _dispatcher_cautions(configuration.dispatcher)
+
+
+def _cost_cautions(costs: CostController) -> Iterator[Caution]:
+    if costs.priority_boost.is_on:
+        yield ("cost_controller", "priority_boost"), PRIORITY_BOOST_CAUTION
+    if costs.model == "checkpoint" and not costs.refresh_interval:
+        yield (
+            ("cost_controller", "refresh_interval"),
+            "costs of the model checkpoint grow with time, and are not refreshed",
+        )
 
 
 def _dispatcher_cautions(dispatcher: Dispatcher) -> Iterator[Caution]:

@@ -57,6 +57,13 @@ RUN_ON_HUB = frozenset({Integration.POD, Integration.STATEFUL_SET, Integration.L
 """Made of plain pods, which the hub would start itself unless its Kueue is told not to."""
 
 
+class CostPlace(StrEnum):
+    """Which clusters get preemption costs."""
+
+    HUB = "Hub"
+    WORKERS = "Workers"
+
+
 class ExecApiVersion(StrEnum):
     """The versions of ExecCredential."""
 

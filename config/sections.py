@@ -99,7 +99,7 @@ class Hub(Section):
     @model_validator(mode="after")
     def _context_needs_a_kubeconfig(self) -> Self:
         if self.context is not None and self.kubeconfig is None:
-            raise _refused_at("context", self.context, "only together with kubeconfig, which is where contexts are")
+            raise refused_at("context", self.context, "only together with kubeconfig, which is where contexts are")
         return self
 
 
@@ -152,7 +152,7 @@ class Worker(Section):
     @model_validator(mode="after")
     def _burst_not_below_qps(self) -> Self:
         if self.burst < self.qps:
-            raise _refused_at("burst", self.burst, f"at least qps, which is {self.qps}")
+            raise refused_at("burst", self.burst, f"at least qps, which is {self.qps}")
         return self
 
 
@@ -258,9 +258,9 @@ class LeaderElection(Section):
     @model_validator(mode="after")
     def _deadlines_nest(self) -> Self:
         if self.lease_duration <= self.renew_deadline:
-            raise _refused_at("lease_duration", self.lease_duration, "longer than renewDeadline")
+            raise refused_at("lease_duration", self.lease_duration, "longer than renewDeadline")
         if self.renew_deadline <= self.retry_period * _RENEWAL_JITTER:
-            raise _refused_at("renew_deadline", self.renew_deadline, "longer than 1.2 times retryPeriod")
+            raise refused_at("renew_deadline", self.renew_deadline, "longer than 1.2 times retryPeriod")
         return self
 
 
@@ -293,5 +293,6 @@ class Journal(Section):
     """The oldest entries are dropped when the file grows beyond this."""
 
 
-def _refused_at(field: str, value: object, allowed: str) -> PydanticCustomError:
+def refused_at(field: str, value: object, allowed: str) -> PydanticCustomError:
+    """Return the refusal of one field by a rule of its whole section."""
     return PydanticCustomError(REFUSED, "{allowed}", {"allowed": allowed, "at": to_camel(field), "value": value})

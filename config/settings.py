@@ -3,7 +3,7 @@
 pydantic-settings lays the sources over each other: environment, then file, then default.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from datetime import timedelta
 from re import escape
 from typing import Annotated, Any, Self
@@ -14,6 +14,7 @@ from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSett
 
 from config import names
 from config.clusterprofiles import ClusterProfiles
+from config.costsection import CostController
 from config.fieldtypes import REFUSED, GoDuration, RefusedError, Switch, Text
 from config.sections import (
     Discovery,
@@ -62,6 +63,8 @@ class Configuration(Section, BaseSettings):
     """How long a worker may be unreachable before the workloads that run there are queued again."""
     gc_interval: Annotated[timedelta, GoDuration(timedelta(seconds=1), "1m", "off")] = timedelta(minutes=1)
     """How often replicas whose hub Workload is gone are looked for and deleted."""
+    cost_controller: CostController = CostController()
+    """What preempting each job would cost."""
     leader_election: LeaderElection = LeaderElection()
     """One instance acts, the others stand by."""
     http: Http = Http()
@@ -119,6 +122,16 @@ def _mistakes_across_sections(values: Tree) -> Iterator[InitErrorDetails]:
             yield _mistake(("workers", index, "name"), name, "a name that no other worker has", also_at=at)
         if not discovers and isinstance(worker, dict | Worker) and _attribute(worker, "kubeconfig") is None:
             yield _mistake(("workers", index, "kubeconfig"), None, "a kubeconfig, because discovery.enabled is false")
+    if not discovers:
+        yield from _boosts_without_worker(values, first_with)
+
+
+def _boosts_without_worker(values: Tree, known: Container[str]) -> Iterator[InitErrorDetails]:
+    boosted = _attribute(_attribute(values.get("cost_controller"), "priority_boost"), "workers")
+    for index, name in enumerate(boosted if isinstance(boosted, list | tuple) else ()):
+        if isinstance(name, str) and name not in known:
+            at = ("cost_controller", "priority_boost", "workers", index)
+            yield _mistake(at, name, "the name of one of workers, because discovery.enabled is false")
 
 
 def _is_off(value: object) -> bool:

@@ -35,6 +35,8 @@ class Victim:
     key: ObjectKey
     cluster_queue: str
     reason: PreemptionReason
+    cost: int = 0
+    """The preemption cost that entered the decision."""
 
 
 @dataclass(frozen=True, slots=True)

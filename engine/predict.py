@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from config.api.meta import ObjectKey
-from engine.decision import Outcome, PodSetPrediction, Prediction, Victim
+from engine.decision import Outcome, PodSetPrediction, Prediction
 from engine.errors import FieldError, InvalidObjectError
 from engine.flavors.assignment import Assignment, Mode, PodSetAssignment
 from engine.model import ClusterModel
@@ -89,7 +89,7 @@ def judge(model: ClusterModel, entry: Entry, nominated: Nominated) -> Prediction
         pod_sets=tuple(map(pod_set_prediction, assignment.pod_sets)),
         reduced_counts=_reduced_counts(entry, assignment),
         borrowing=None if assignment.mode is Mode.NO_FIT else assignment.borrowing,
-        victims=tuple(sorted(Victim(t.workload.key, t.queue.name, t.reason) for t in targets)),
+        victims=tuple(sorted(target.as_victim() for target in targets)),
     )
 
 

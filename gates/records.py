@@ -9,6 +9,8 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import orjson
+
 from config.api.meta import Condition, conditions, parse_time
 from config.names import KUEUE_GROUP, MULTIKUEUE_NAME
 from gates import marks
@@ -250,7 +252,7 @@ def _assignments(status: Obj) -> tuple[PodSetAssignment, ...]:
 
 def _document(metadata: Obj, spec: Obj) -> bytes:
     kept = {"labels": metadata.get("labels") or {}, "annotations": metadata.get("annotations") or {}, "spec": spec}
-    return json.dumps(kept, separators=(",", ":")).encode()
+    return orjson.dumps(kept)
 
 
 def _whole(annotations: Mapping[str, str], name: str) -> int | None:

@@ -3,8 +3,9 @@
 A replica has no owner references and no finalizers, which belong to the hub's cluster; its gates are ours alone.
 """
 
-import json
 from typing import Any
+
+import orjson
 
 from config.names import KUEUE_API_VERSION, MULTIKUEUE_NAME, ORIGIN_LABEL
 from gates import marks
@@ -19,7 +20,7 @@ def replica_of(hub: HubRecord, identity: HubIdentity, *, gated: bool) -> Obj:
     """Make the Workload to create on a worker."""
     if not hub.document or hub.shape is None:
         raise ValueError(f"Workload {hub.namespace}/{hub.name} is finished or has no check: nothing to copy")
-    document = json.loads(hub.document)
+    document = orjson.loads(hub.document)
     labels = {key: value for key, value in document["labels"].items() if key != marks.JOB_UID}
     annotations = copied_annotations(document["annotations"])
     spec = {key: value for key, value in document["spec"].items() if key != "preemptionGates"}
@@ -46,10 +47,10 @@ def replica_of(hub: HubRecord, identity: HubIdentity, *, gated: bool) -> Obj:
 
 def spec_update(hub: HubRecord, replica: ReplicaRecord) -> Operations:
     """Return the patch that brings priority and pod set counts in line; the replica's gates stay as they are."""
-    spec = json.loads(hub.document)["spec"]
+    spec = orjson.loads(hub.document)["spec"]
     operations: Operations = []
     if hub.shape is not None and hub.shape.priority != replica.shape.priority:
-        had = json.loads(replica.shape.priority)
+        had = orjson.loads(replica.shape.priority)
         for field in ("priority", "priorityClassRef"):
             if spec.get(field) is not None:
                 operations.append({"op": "add", "path": f"/spec/{field}", "value": spec[field]})

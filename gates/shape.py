@@ -1,9 +1,10 @@
 """A Workload spec reduced to what tells whether a replica has drifted, without keeping its pod templates."""
 
 import hashlib
-import json
 from dataclasses import dataclass
 from typing import Any
+
+import orjson
 
 from gates.view import Drift
 
@@ -46,4 +47,4 @@ def drift_between(hub: SpecShape, replica: SpecShape, *, elastic: bool) -> Drift
 
 
 def _canonical(value: Obj) -> bytes:
-    return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)

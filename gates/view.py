@@ -236,17 +236,17 @@ class Group:
 
     workload: HubWorkload
     workers: tuple[Worker, ...]
+    listed: tuple[Worker, ...] = field(init=False, repr=False, compare=False)
+    """The workers of the configuration in order of preference."""
+    holders: tuple[Worker, ...] = field(init=False, repr=False, compare=False)
+    """The listed, readable workers that hold a replica, in order of preference."""
+
+    def __post_init__(self) -> None:
+        listed = tuple(sorted((w for w in self.workers if w.listed), key=lambda w: w.order))
+        object.__setattr__(self, "listed", listed)
+        holders = tuple(w for w in listed if w.replica is not None and w.reach is Reach.SYNCED)
+        object.__setattr__(self, "holders", holders)
 
     def worker(self, name: str) -> Worker | None:
         """Find a worker by name."""
         return next((worker for worker in self.workers if worker.name == name), None)
-
-    @property
-    def listed(self) -> tuple[Worker, ...]:
-        """Return the workers of the configuration in order of preference."""
-        return tuple(sorted((w for w in self.workers if w.listed), key=lambda w: w.order))
-
-    @property
-    def holders(self) -> tuple[Worker, ...]:
-        """Return the listed, readable workers that hold a replica, in order of preference."""
-        return tuple(w for w in self.listed if w.reach is Reach.SYNCED and w.replica is not None)

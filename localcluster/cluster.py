@@ -24,6 +24,7 @@ from localcluster.namespaces import COLLECTION, INITIAL, NAMESPACES
 from localcluster.registry import all_kinds
 from localcluster.store import HISTORY, Store, WriteOptions
 from localcluster.tls import Certificates, issue_certificates
+from localcluster.traffic import Traffic
 from localcluster.watch import BUFFER_EVENTS
 
 if TYPE_CHECKING:
@@ -111,6 +112,11 @@ class LocalCluster:
     def kubeconfig_path(self) -> Path:
         """Return the kubeconfig of the administrator."""
         return self._directory / "kubeconfig"
+
+    @property
+    def traffic(self) -> Traffic:
+        """Return who asked for what so far."""
+        return self._server.traffic
 
     # Life
 

@@ -40,6 +40,7 @@ from localcluster.status import (
 from localcluster.store import Store
 from localcluster.streams import send_watch
 from localcluster.tables import include_object
+from localcluster.traffic import Traffic
 from localcluster.watch import Watches, WatchView
 
 BODY_LIMIT = 3 * 1024 * 1024
@@ -56,6 +57,7 @@ class ApiServer:
 
     def __init__(self, store: Store, users: Users, faults: Faults, *, watch_buffer: int) -> None:
         self.faults = faults
+        self.traffic = Traffic()
         self.is_silent = False
         """While true nothing is answered, as on the far side of a partition."""
         kinds = tuple(collection.kind for collection in store.ledger.collections.values())
@@ -115,6 +117,7 @@ class ApiServer:
                 await self._strike(raw, Strikable(path, "create", target.review.plural))
             return self._respond(self._review(target, request, user))
         verb = verb_of(raw.method, target, query)
+        self.traffic.note(request.user_agent, verb, target.collection.kind.plural, target.subresource)
         refuse_if_forbidden(user, attributes_of(verb, target))
         effects = await self._strike(raw, _strikable(path, verb, target)) if self.faults else []
         view = self._view(raw, request)
@@ -184,10 +187,12 @@ class ApiServer:
     def _review(self, target: ReviewTarget, request: Request, user: User) -> Reply:
         if request.method != "POST":
             raise method_not_allowed()
+        self.traffic.note(request.user_agent, "create", target.review.plural)
         refuse_if_forbidden(user, Attributes("create", target.review.group, target.review.plural))
         return self._handlers.review(target.review, request, user)
 
     async def _answer_document(self, raw: web.BaseRequest, request: Request, user: User) -> web.StreamResponse:
+        self.traffic.note(request.user_agent, raw.method.lower(), "")
         refuse_if_forbidden(user, Attributes(raw.method.lower(), path=request.path))
         if self.faults:
             await self._strike(raw, Strikable(request.path))

@@ -15,8 +15,9 @@ from config.settings import Configuration
 from gates.activity import ClusterRecord, Health
 from manager.hub import HubLink
 from manager.kinds import PROFILES, SECRETS
+from workerclient.cluster import ClusterClient
 from workerclient.errors import NotFound, NotServed
-from workerclient.kind import Key
+from workerclient.kind import ApiKind, Key
 
 if TYPE_CHECKING:
     from workerclient.codec import Raw
@@ -44,6 +45,12 @@ def sources(configuration: Configuration, hub: HubLink) -> dict[str, Source]:
             cluster = hub.clusters.cache.get(key)
             if isinstance(cluster, ClusterRecord):
                 found[cluster.name] = _discovered(cluster, options.get(cluster.name))
+    return found | listed_sources(configuration)
+
+
+def listed_sources(configuration: Configuration) -> dict[str, Source]:
+    """Return the workers whose kubeconfig the file names."""
+    found: dict[str, Source] = {}
     for worker in configuration.workers:
         if worker.kubeconfig is not None:
             secret = worker.kubeconfig.secret
@@ -69,12 +76,12 @@ def _discovered(cluster: ClusterRecord, options: Worker | None) -> Source:
 class AccessLoader:
     """Reads kubeconfigs and holds them to the policy."""
 
-    def __init__(self, hub: HubLink, configuration: Configuration) -> None:
+    def __init__(self, hub: ClusterClient | None, configuration: Configuration) -> None:
+        """Without a hub only files can be read."""
         self._policy = configuration.kubeconfig_policy
         self._profiles_settings = configuration.cluster_profiles
-        self._namespace = hub.namespace
-        self._profiles: Resource[Raw] = hub.client.resource(PROFILES)
-        self._secrets: Resource[Raw] = hub.client.resource(SECRETS)
+        self._namespace = configuration.hub.namespace
+        self._hub = hub
 
     async def load(self, source: Source) -> ClusterAccess | Health:
         """Return the access that a source grants, or why it grants none.
@@ -90,12 +97,17 @@ class AccessLoader:
         except KubeconfigError as error:
             return _refused(error.reason, error.condition_message)
 
+    def _on_hub(self, kind: ApiKind) -> "Resource[Raw]":
+        if self._hub is None:
+            raise KubeconfigError(KubeconfigReason.BAD, f"{kind.resource} are on the hub, which is not known")
+        return self._hub.resource(kind)
+
     async def _load_profile(self, name: str) -> ClusterAccess:
         if not self._profiles_settings.enabled:
             message = "MultiKueueClusterProfile feature gate is disabled (set clusterProfiles.enabled)"
             raise KubeconfigError(KubeconfigReason.PROFILES_OFF, message)
         try:
-            profile = await self._profiles.get(Key(self._namespace, name))
+            profile = await self._on_hub(PROFILES).get(Key(self._namespace, name))
         except NotFound:
             message = f'{PROFILES.resource} "{name}" not found in namespace "{self._namespace}"'
             raise KubeconfigError(KubeconfigReason.BAD_PROFILE, message) from None
@@ -106,7 +118,7 @@ class AccessLoader:
 
     async def _load_secret(self, source: Source) -> ClusterAccess:
         try:
-            secret = await self._secrets.get(Key(self._namespace, source.secret))
+            secret = await self._on_hub(SECRETS).get(Key(self._namespace, source.secret))
         except NotFound:
             message = f'secrets "{source.secret}" not found in namespace "{self._namespace}"'
             raise KubeconfigError(KubeconfigReason.BAD, message) from None

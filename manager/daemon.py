@@ -7,12 +7,16 @@ from functools import partial
 
 from config.kubeconfig.access import ClusterAccess
 from config.settings import Configuration
+from engine.cost.models import CostModel
 from gates.actions import Decision
 from gates.marks import HubIdentity
 from gates.settings import Dispatcher, Settings, UngatedPolicy
 from gates.view import Group
 from manager.absences import Absences
 from manager.access import AccessLoader, sources
+from manager.cost.clusters import ConnectedClusters
+from manager.cost.fleet import CostFleet
+from manager.cost.models import configured_model
 from manager.errors import StartupError
 from manager.fleet import Fleet
 from manager.garbage import GarbageCollector
@@ -90,6 +94,7 @@ class Daemon:
         observers: Observers | None = None,
         leadership: Leadership | None = None,
     ) -> None:
+        model = configured_model(configuration) if configuration.cost_controller.enabled else None
         self._configuration = configuration
         self._leadership: Leadership = leadership or Alone()
         self._surroundings = surroundings = replace(surroundings, may_write=self._leadership.may_write)
@@ -123,12 +128,13 @@ class Daemon:
         self._absences = Absences(self.hub, clock, settings.worker_lost_ns)
         self.fleet = wakeups.fleet = Fleet(
             partial(sources, configuration, self.hub),
-            AccessLoader(self.hub, configuration),
+            AccessLoader(self.hub.client, configuration),
             self._make_link,
             self._absences,
             clock,
-            wakeups.worker,
+            self._worker_changed,
         )
+        self.costs = self._cost_fleet(access, model) if model is not None else None
         self.lanes = Lanes(clock, jitter, self.workloads.add_after, self._note_failure)
         self.metrics = Metrics(Role.STANDALONE if isinstance(self._leadership, Alone) else Role.LEADER)
         remote = RemoteHand(self.hub, identity, clock, self._leadership.confirm, self.metrics)
@@ -187,6 +193,17 @@ class Daemon:
             group.create_task(self.garbage.run())
             group.create_task(self._absences.run())
             group.create_task(self._rivals.run())
+            if self.costs is not None:
+                group.create_task(self.costs.run())
+
+    def _cost_fleet(self, access: ClusterAccess, model: CostModel) -> CostFleet:
+        clusters = ConnectedClusters(self._configuration.cost_controller.clusters, access, self.fleet.links)
+        return CostFleet(self._configuration, model, clusters, self._surroundings)
+
+    def _worker_changed(self, name: str) -> None:
+        self._wakeups.worker(name)
+        if self.costs is not None:
+            self.costs.poke()
 
     def _note_failure(self, key: Key, cluster: str, error: Exception) -> None:
         unforeseen = None if isinstance(error, ClusterError) else error

@@ -192,7 +192,7 @@ class HubLink:
         return self.client.follow(
             WatchedKind(
                 api_kind(kind),
-                job_reader(kind),
+                job_reader(kind, on_hub=True),
                 required=False,
                 indexes={BY_GROUP: _group_of},
                 on_change=lambda key: self._notices.on_job(kind, key),

@@ -4,8 +4,6 @@ After a write of ours the next one is fenced by the version that it led to, so a
 nobody else writes in between.
 """
 
-from typing import TYPE_CHECKING
-
 from config.api.meta import format_time
 from config.names import CONTROLLER_NAME
 from gates.actions import EmitEvent, HubAction, PatchHubStatus
@@ -19,13 +17,10 @@ from manager.logs import get_log
 from manager.metrics import Metrics
 from workerclient.budget import Lane
 from workerclient.clock import Clock
-from workerclient.codec import Identity
+from workerclient.codec import Identity, Raw
 from workerclient.errors import ClusterError
 from workerclient.kind import Key
 from workerclient.resource import Precondition, Resource
-
-if TYPE_CHECKING:
-    from workerclient.codec import Raw
 
 
 class HubHand:
@@ -56,8 +51,8 @@ class HubHand:
             return hub
         fence = Precondition(hub.uid, hub.resource_version)
         key = Key(hub.namespace, hub.name)
-        raw = await self._hub.workloads.resource.json_patch(key, operations, fence, subresource="status")
-        written = self._hub.read_workload(raw)
+        resource = self._hub.workloads.resource
+        written = self._stored(key, await resource.json_patch(key, operations, fence, subresource="status"))
         if action.check_state is CheckState.READY and _state(hub, check) is not CheckState.READY:
             self._metrics.count_admitted(written.cluster_queue, written.cluster_name)
         return written
@@ -66,9 +61,15 @@ class HubHand:
         fence = Precondition(hub.uid, hub.resource_version)
         key = Key(hub.namespace, hub.name)
         patch = {"metadata": {"annotations": annotations}}
-        return self._hub.read_workload(
-            await self._hub.workloads.resource.merge_patch(key, patch, fence, lane=Lane.URGENT)
-        )
+        resource = self._hub.workloads.resource
+        return self._stored(key, await resource.merge_patch(key, patch, fence, lane=Lane.URGENT))
+
+    def _stored(self, key: Key, raw: Raw) -> HubRecord:
+        """Return the version that a write led to; the cache has read it already unless it knows a newer one."""
+        known = self._hub.workload(key)
+        if isinstance(known, HubRecord) and known.resource_version == raw["metadata"]["resourceVersion"]:
+            return known
+        return self._hub.read_workload(raw)
 
     async def warn(self, identity: Identity, message: str) -> None:
         """Write an Event about a Workload that cannot be read."""

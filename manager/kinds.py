@@ -18,6 +18,7 @@ NAMESPACES: Final = ApiKind("", "v1", "Namespace", "namespaces", namespaced=Fals
 PROFILES: Final = ApiKind("multicluster.x-k8s.io", "v1alpha1", "ClusterProfile", "clusterprofiles")
 LEASES: Final = ApiKind("coordination.k8s.io", "v1", "Lease", "leases")
 EVENTS: Final = ApiKind("", "v1", "Event", "events")
+JOBS: Final = ApiKind("batch", "v1", "Job", "jobs")
 
 
 def api_kind(kind: JobKind) -> ApiKind:

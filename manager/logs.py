@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from itertools import count
 from typing import Any, Final, TextIO
 
+import orjson
 import structlog
 
 from config.choices import LogFormat
@@ -18,13 +19,14 @@ _cause: ContextVar[str] = ContextVar("cause", default="")
 _numbers: Final = count(1)
 
 Log = structlog.typing.FilteringBoundLogger
+_log: Log | None = None
 
 
 def configure_logging(settings: Logging, file: TextIO | None = None) -> None:
     """Write log lines, to standard error if nothing else is given, in the form that the configuration asks for."""
     stream = sys.stderr if file is None else file
     renderer: Any = (
-        structlog.processors.JSONRenderer()
+        structlog.processors.JSONRenderer(serializer=_dumps)
         if settings.format is LogFormat.JSON
         else structlog.dev.ConsoleRenderer(colors=stream.isatty())
     )
@@ -40,12 +42,16 @@ def configure_logging(settings: Logging, file: TextIO | None = None) -> None:
         logger_factory=structlog.WriteLoggerFactory(file=stream),
         cache_logger_on_first_use=False,
     )
+    global _log  # noqa: PLW0603 - one process, one log; binding a logger for every line costs as much as the line
+    _log = structlog.get_logger().bind()
 
 
 def get_log() -> Log:
     """Return the logger."""
-    log: Log = structlog.get_logger()
-    return log
+    if _log is not None:
+        return _log
+    unbound: Log = structlog.get_logger()
+    return unbound
 
 
 def begin_cause() -> str:
@@ -53,6 +59,10 @@ def begin_cause() -> str:
     cause = f"r{next(_numbers)}"
     _cause.set(cause)
     return cause
+
+
+def _dumps(event: structlog.typing.EventDict, **_options: Any) -> str:
+    return orjson.dumps(event, default=repr).decode()
 
 
 def _add_cause(_logger: Any, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:

@@ -5,6 +5,8 @@ What an action is about is read from the caches again when it runs; if that is n
 
 from collections.abc import Awaitable, Callable
 
+import orjson
+
 from config.api.meta import format_time
 from gates.actions import (
     CreateReplica,
@@ -32,6 +34,7 @@ from manager.worker import WorkerLink
 from workerclient.budget import Lane
 from workerclient.cache import Unreadable
 from workerclient.clock import Clock
+from workerclient.codec import Raw
 from workerclient.errors import AlreadyExists, NotFound, Operation
 from workerclient.kind import Key
 from workerclient.resource import Precondition
@@ -191,7 +194,7 @@ class RemoteHand:
             await self.delete_job(link, kind.gvk, member.remote)  # of an earlier hub job of the same name
             return
         key = Key(member.hub.namespace, member.hub.name)
-        original = await self._hub.jobs[kind.gvk].resource.get(key)
+        original = await self._original(kind, member.hub)
         if original["metadata"].get("uid") != member.hub.uid:
             return
         memory = link.remember(Key(hub.namespace, hub.name))
@@ -203,6 +206,13 @@ class RemoteHand:
                 memory.foreign_job_until = self._clock.monotonic() + FOREIGN_SECONDS
             raise  # whatever was to follow must not: the job does not run there
         memory.foreign_job_until = 0.0
+
+    async def _original(self, kind: JobKind, job: JobRecord) -> Raw:
+        """Return the hub's job, from the cache if that kept it."""
+        if job.document:
+            kept: Raw = orjson.loads(job.document)
+            return kept
+        return await self._hub.jobs[kind.gvk].resource.get(Key(job.namespace, job.name))
 
     async def _verify_absence(self, link: WorkerLink, hub: HubRecord, kind: JobKind, member: MemberSync) -> None:
         """Make sure that no foreign job is in the place of one of ours that is gone."""

@@ -5,8 +5,11 @@ import os
 import random
 import signal
 import socket
+from collections.abc import Coroutine
 from typing import Final
 from uuid import uuid4
+
+import uvloop
 
 from config.kubeconfig.access import ClusterAccess
 from config.kubeconfig.errors import KubeconfigError
@@ -14,7 +17,7 @@ from config.kubeconfig.sources import load_hub_kubeconfig
 from config.settings import Configuration
 from gates.leadership import Terms
 from manager.clock import SystemClock
-from manager.daemon import Daemon, identify
+from manager.daemon import Daemon, Observers, identify
 from manager.election import Candidacy, ElectionThread
 from manager.errors import StartupError
 from manager.leadership import Alone, Leadership, LeadershipLostError
@@ -28,24 +31,36 @@ from workerclient.kind import Key
 _DRAIN_SECONDS: Final = 10.0
 
 
-async def serve(configuration: Configuration) -> None:
+def run(service: Coroutine[None, None, None]) -> None:
+    """Run a service as the business of this process."""
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(service)
+
+
+async def serve(configuration: Configuration, observers: Observers | None = None) -> None:
     """Run until SIGINT or SIGTERM; raises `StartupError` with one sentence if that cannot be."""
     configure_logging(configuration.logging)
-    stopped = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stopped.set)
+    stopped = stop_signal()
     surroundings = Surroundings(SystemClock(), random.SystemRandom().random, dict(os.environ))
     access = hub_access(configuration)
     try:
         identity = await identify(configuration, access, surroundings)
         leadership = leadership_of(configuration, access, surroundings)
-        daemon = Daemon(configuration, access, identity, surroundings, leadership=leadership)
+        daemon = Daemon(configuration, access, identity, surroundings, observers, leadership=leadership)
     except ValueError as error:
         raise StartupError(f"hub.kubeconfig: {error}") from error
     get_log().info("daemon.started", origin=identity.origin)
     await run_until(daemon, stopped, Supervisor.from_environment(os.environ), surroundings.clock)
     get_log().info("daemon.stopped")
+
+
+def stop_signal() -> asyncio.Event:
+    """Return what SIGINT and SIGTERM set from now on."""
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stopped.set)
+    return stopped
 
 
 async def run_until(daemon: Daemon, stopped: asyncio.Event, supervisor: Supervisor, clock: Clock) -> None:

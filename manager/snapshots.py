@@ -38,8 +38,11 @@ class Snapshots:
         entry = record.check(checks)
         listed = (self._hub.clusters_of(entry.name) if entry is not None else None) or ()
         jobs = self._hub.jobs_of(record)
-        names = (*listed, *sorted(name for name in self._links if name not in listed))
         positions = {name: position for position, name in enumerate(listed)}
+        over = departed or record.is_true("Finished")
+        near = [name for name in listed if not over or self._may_hold(name, record, jobs)]
+        far = [name for name in self._links if name not in positions and self._may_hold(name, record, jobs)]
+        names = (*near, *sorted(far))
         waiting = _is_waiting(entry, record)
         facts = (self._facts(name, positions.get(name), record, jobs, waiting=waiting) for name in names)
         return Snapshot(
@@ -50,6 +53,17 @@ class Snapshots:
             siblings=self._hub.siblings(record),
             departed=departed,
         )
+
+    def _may_hold(self, name: str, record: HubRecord, jobs: HubJobs) -> bool:
+        """Tell whether a worker may hold something of a Workload.
+
+        One that does not is of no interest when the Workload is over, or when its check does not lead there.
+        """
+        link = self._links.get(name)
+        if link is None or link.reach(jobs.kind) is not Reach.SYNCED:
+            return True
+        key = Key(record.namespace, record.name)
+        return link.replica(key) is not None or bool(_jobs(link, key, jobs) or odd_members(link, jobs))
 
     def config_is_readable(self, record: HubRecord) -> bool:
         """Return whether the Workload's check leads to a list of clusters."""

@@ -141,6 +141,8 @@ class WorkerLink:
         """Return the jobs with our origin that name the Workload, with their kinds."""
         found = []
         for gvk, followed in self.jobs.items():
+            if len(followed.cache) == 0:
+                continue
             for job_key in followed.cache.keys_in(BY_WORKLOAD, key):
                 job = followed.cache.get(job_key)
                 if isinstance(job, JobRecord):

@@ -11,7 +11,7 @@ NAMESPACE = "default"
 ROOMY = "1000Gi"
 
 
-def node(name: str, cpu: int = 4, **allocatable: int | str) -> Json:
+def node(name: str, cpu: int | str = 4, **allocatable: int | str) -> Json:
     """A node; further resources of it by keyword, `/` written as `__`."""
     room: Json = {"cpu": cpu, "memory": ROOMY, "pods": 110}
     room.update({_resource(key): value for key, value in allocatable.items()})

@@ -76,9 +76,15 @@ class Cache(Generic[Value]):
         entry = self._entries.get(key)
         return entry.identity if entry else None
 
+    def holds(self, identity: Identity) -> bool:
+        """Return whether exactly this version is known, so that reading it once more would tell nothing."""
+        entry = self._entries.get(identity.key)
+        return entry is not None and entry.version is not None and entry.identity == identity
+
     def keys_in(self, index: str, place: Hashable) -> Collection[Key]:
         """Return the names of the objects in one place of an index."""
-        return frozenset(self._indexed[index].get(place, ()))
+        found = self._indexed[index].get(place)
+        return frozenset(found) if found else ()
 
     def unreadable(self) -> list[Unreadable]:
         """Return the objects that exist but cannot be read."""

@@ -252,10 +252,13 @@ class Reflector(Generic[Value]):
         identity = codec.identity_of(operation, event.object)
         if event.type == "DELETED":
             is_news = self._cache.observe_deletion(identity)
-        elif event.type in ("ADDED", "MODIFIED"):
-            is_news = self._cache.observe(identity, self._watched.read(identity, event.object))
-        else:
+        elif event.type not in ("ADDED", "MODIFIED"):
             raise ProtocolViolation(operation, f"expected a known type of watch event, got {event.type!r}")
+        elif self._cache.holds(identity):  # most often the echo of a write of ours
+            self._cache.observe_progress(identity.resource_version)
+            is_news = False
+        else:
+            is_news = self._cache.observe(identity, self._watched.read(identity, event.object))
         self._version = identity.resource_version
         if is_news:
             self._watched.on_change(identity.key)

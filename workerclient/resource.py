@@ -57,6 +57,8 @@ class CachedKind(Generic[Value]):
     def remember(self, operation: Operation, raw: Raw) -> None:
         """Take the answer to our own write."""
         identity = codec.identity_of(operation, raw)
+        if self.cache.holds(identity):
+            return  # the watch was faster
         self.cache.wrote(identity, self.watched.read(identity, raw))
 
 

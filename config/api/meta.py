@@ -57,6 +57,7 @@ def object_key(raw: Mapping[str, Any]) -> ObjectKey:
 
 
 @lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=4096)  # most conditions of most objects carry a time that was just read elsewhere
 def parse_time(text: str) -> int:
     """Return nanoseconds since the epoch of an RFC 3339 time."""
     if _WHOLE_SECOND_UTC.fullmatch(text):
@@ -83,7 +84,12 @@ def parse_time(text: str) -> int:
 
 def format_time(ns: int) -> str:
     """Write a time as Kubernetes stores it: UTC, whole seconds, the fraction cut off."""
-    return datetime.fromtimestamp(ns // NANOSECONDS, UTC).strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0")
+    return _format_second(ns // NANOSECONDS)
+
+
+@lru_cache(maxsize=64)
+def _format_second(second: int) -> str:
+    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0")
 
 
 def format_microtime(ns: int) -> str:

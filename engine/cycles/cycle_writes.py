@@ -130,7 +130,7 @@ class CycleWriter:
                 message=verdict.message,
                 pod_sets=tuple(map(pod_set_prediction, assignment.pod_sets)),
                 borrowing=None if verdict.outcome in (Outcome.NO_FIT, Outcome.UNSUPPORTED) else assignment.borrowing,
-                victims=tuple(sorted(Victim(t.workload.key, t.queue.name, t.reason) for t in verdict.targets)),
+                victims=tuple(sorted(target.as_victim() for target in verdict.targets)),
                 requeue=requeue,
                 place=None if requeue is None else self._events.queues.place_of(key),
             )

@@ -62,6 +62,11 @@ class AdmittedWorkload:
         return self.order.uid
 
     @property
+    def preemption_cost(self) -> int:
+        """The cost as far as it counts: 0 without the gate PreemptionCost."""
+        return self.order.priority - self.priority
+
+    @property
     def reserved_at_ns(self) -> int:
         """When the quota was reserved."""
         return -self.order.newest_first

@@ -6,8 +6,8 @@ the order of importance. Where that order is undefined and it matters who overdr
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice, permutations
-from typing import NamedTuple
+from itertools import islice, permutations, product
+from typing import Final, NamedTuple
 
 from config.api.meta import ObjectKey
 from config.api.selectors import matches_selector
@@ -17,6 +17,9 @@ from engine.pods.values import BoundPod, Budget, Mode
 
 Violations = Mapping[tuple[UnitKind, ObjectKey], int]
 """How many pods of each violating unit overdraw; other units are not in it."""
+
+
+_MOST_MEETINGS: Final = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +78,30 @@ class Ledger:
             if not covered:
                 continue
             following = []
-            for spent, violations in states:
-                charged, was_complete = self._charge_in_every_order(covered, spent, limit)
+            for (spent, violations), met in product(states, self._meetings(covered, limit)):
+                charged, was_complete = self._charge_in_every_order(met, spent, limit)
                 is_complete &= was_complete
-                following += [_Charged(after, {**violations, **found}) for after, found in charged]
+                states_after = (_Charged(after, {**violations, **found}) for after, found in charged)
+                following += [state for state in states_after if state not in following]
             if len(following) > limit:
                 following, is_complete = following[:limit], False
             states = following
         return [violations for _, violations in states], is_complete
+
+    def _meetings(self, units: Sequence[Unit], limit: int) -> Iterable[Sequence[Unit]]:
+        """Return the units with their pods in every order that may matter: where the first that overdraws is the last
+        that is charged, it matters which nodes, and so which pods, are met first."""
+        if limit == 1 or not self._rules.stops_at_first_pod:
+            return [units]
+        return islice(product(*map(self._met_in_every_order, units)), _MOST_MEETINGS)
+
+    def _met_in_every_order(self, unit: Unit) -> list[Unit]:
+        covered = [pod for pod in unit.pods if self._covers(pod)]
+        distinct: dict[tuple[tuple[ObjectKey, ...], ...], Unit] = {}
+        for order in islice(permutations(covered), _MOST_MEETINGS):
+            charged = tuple(tuple(budget.key for budget in self._covers(pod)) for pod in order)
+            distinct.setdefault(charged, unit._replace(pods=order))
+        return list(distinct.values())
 
     def _charge_in_every_order(
         self, tied: Sequence[Unit], spent: Mapping[ObjectKey, int], limit: int

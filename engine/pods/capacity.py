@@ -1,20 +1,48 @@
 """Whether a group finds room, without deciding where.
 
 Equal members fill a cluster to the same number whichever node each takes first, so counting how many fit on every node
-is enough, and only nodes that changed are counted again. Unlike members are placed for real.
+is enough, and only nodes that changed are counted again. Unlike members are placed for real, and whether all of them
+find room may depend on the order in which the scheduler goes through the nodes.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Protocol
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice, permutations
+from typing import Final, Protocol
 
-from engine.pods.placement import place_group
+from engine.pods.node_order import OrderedPlacing
+from engine.pods.placement import ORDERED_NODES, eligible_nodes, place_group
 from engine.pods.placement_rules import PlacementRules, placed_count
 from engine.pods.snapshot import PodKind, Snapshot, kind_of
 from engine.pods.values import PendingPod
 
+_MOST_ORDERS: Final = 120
+"""How many orders of the nodes are tried: all orders of five."""
+_MOST_TRIALS: Final = 4000
+
+
+class Trials:
+    """How often a forecast may still place a group of unlike members before it gives up listing further ways."""
+
+    def __init__(self) -> None:
+        """Start with all of them."""
+        self._left = _MOST_TRIALS
+        self.ran_out = False
+
+    def count(self) -> None:
+        """Count one."""
+        self._left -= 1
+
+    def may_go_on(self) -> bool:
+        """Tell whether another way may be followed, and remember when not."""
+        self.ran_out |= self._left <= 0
+        return self._left > 0
+
 
 class GroupFit(Protocol):
     """Tells whether enough members find room in a snapshot as it stands."""
+
+    is_monotone: bool
+    """Whether taking pods away never makes the room vanish."""
 
     def has_room(self, changed: Iterable[str]) -> bool:
         """Tell it anew after the loads of the named nodes changed."""
@@ -28,7 +56,25 @@ def group_fit(snapshot: Snapshot, members: Sequence[PendingPod], rules: Placemen
     return _Placed(snapshot, members, rules)
 
 
+def group_fits(
+    snapshot: Snapshot, members: Sequence[PendingPod], rules: PlacementRules, *, limit: int, trials: Trials
+) -> Iterator[GroupFit]:
+    """Yield one way to tell for each order of the nodes that may matter; each is to be used up before the next."""
+    eligible = eligible_nodes(snapshot, members)
+    if limit == 1 or len(eligible) > ORDERED_NODES or len({kind_of(pod) for pod in members}) == 1:
+        yield group_fit(snapshot, members, rules)
+        return
+    for order in islice(permutations(eligible), _MOST_ORDERS):
+        fit = _PlacedInOrder(snapshot, members, rules, order, trials)
+        if fit.has_room(()):
+            yield fit
+        if not fit.met_tie or not trials.may_go_on():
+            return
+
+
 class _Counted:
+    is_monotone = True
+
     def __init__(self, snapshot: Snapshot, kind: PodKind, needed: int) -> None:
         self._snapshot = snapshot
         self._kind = kind
@@ -57,6 +103,8 @@ class _Counted:
 
 
 class _Placed:
+    is_monotone = False
+
     def __init__(self, snapshot: Snapshot, members: Sequence[PendingPod], rules: PlacementRules) -> None:
         self._snapshot = snapshot
         self._members = members
@@ -65,3 +113,29 @@ class _Placed:
     def has_room(self, changed: Iterable[str]) -> bool:  # noqa: ARG002 - everything is looked at anyway
         ways = place_group(self._snapshot, self._members, self._rules, limit=1).ways
         return placed_count(ways[0]) >= self._rules.needed
+
+
+class _PlacedInOrder:
+    is_monotone = False
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        members: Sequence[PendingPod],
+        rules: PlacementRules,
+        order: Sequence[int],
+        trials: Trials,
+    ) -> None:
+        self._snapshot = snapshot
+        self._members = members
+        self._rules = rules
+        self._order = order
+        self._trials = trials
+        self.met_tie = False
+
+    def has_room(self, changed: Iterable[str]) -> bool:  # noqa: ARG002 - everything is looked at anyway
+        self._trials.count()
+        placing = OrderedPlacing(self._snapshot, self._members, self._rules, self._order)
+        way = placing.run()
+        self.met_tie |= placing.met_tie
+        return placed_count(way) >= self._rules.needed

@@ -10,6 +10,7 @@ from typing import Final
 from config.api.meta import ObjectKey
 from engine.pods.answer import Explanation, Forecast, Outcome, Reason, ReasonCode, Result, UnitKind
 from engine.pods.budgets import ChargeRules, Ledger
+from engine.pods.capacity import Trials
 from engine.pods.group_strategies import (
     GroupEnd,
     GroupTask,
@@ -21,7 +22,7 @@ from engine.pods.group_strategies import (
 from engine.pods.outcomes import Possibilities, evicting, nothing, places_by_pod
 from engine.pods.placement import Placements, place_group
 from engine.pods.placement_rules import Placement, PlacementRules
-from engine.pods.snapshot import Snapshot, kind_of
+from engine.pods.snapshot import PodKind, Snapshot, kind_of
 from engine.pods.units import Unit, Units, possible_starts
 from engine.pods.values import Mode, PendingPod, PodGroup
 
@@ -53,6 +54,7 @@ class GroupCycle:
         needed = max((group.min_count or 1) - self._bound_count, 1)
         self._rules = PlacementRules(needed, stops_early=mode is not Mode.V1_36)
         self._units = Units(snapshot.model, mode, UnitKind.POD_GROUP)
+        self._trials = Trials()
         self._approximate: dict[str, None] = {}
         self._warnings: dict[str, None] = {}
         self._explanation: Explanation | None = None
@@ -81,22 +83,27 @@ class GroupCycle:
 
     def _orders(self) -> Iterator[list[PendingPod]]:
         """Yield the orders in which members may be tried, the present one first; equal members are not told apart."""
-        members = sorted(self._members, key=lambda pod: -pod.priority)
-        if self._mode is Mode.V1_36:
-            # The pod whose arrival completed the group is tried first, the others in no fixed order.
-            last = self._members[max((self._group.min_count or 1) - self._bound_count - 1, 0)]
-            members = sorted(members, key=lambda pod: (-pod.priority, pod is not last))
-        yield members
-        if len({kind_of(pod) for pod in members}) == 1:
-            return
-        seen = {tuple(map(kind_of, members))}
-        fixed = 1 if self._mode is Mode.V1_36 else 0
-        for rest in islice(permutations(members[fixed:]), _MOST_ORDERS):
-            order = [*members[:fixed], *rest]
-            kinds = tuple(map(kind_of, order))
-            if kinds not in seen:
-                seen.add(kinds)
+        seen = set()
+        for arrived in islice(self._arrivals(), _MOST_ORDERS):
+            order = sorted(arrived, key=lambda pod: -pod.priority)
+            appearances = tuple(map(_appearance, order))
+            if appearances not in seen:
+                seen.add(appearances)
                 yield order
+
+    def _arrivals(self) -> Iterator[Sequence[PendingPod]]:
+        """Yield the orders in which members may enter the queue.
+
+        1.36 keeps the first members out of it until enough are there, then takes the one that completed the group, the
+        earlier ones in no fixed order, and the later ones as they come.
+        """
+        if self._mode is not Mode.V1_36:
+            yield from permutations(self._members)
+            return
+        completing = min(max((self._group.min_count or 1) - self._bound_count - 1, 0), len(self._members) - 1)
+        earlier, later = self._members[:completing], self._members[completing + 1 :]
+        for order in permutations(earlier):
+            yield [self._members[completing], *order, *later]
 
     def _is_order_dependent(self, found: Sequence[Possibilities], others: Sequence[Sequence[PendingPod]]) -> bool:
         """Tell whether another order of the members' arrival would lead elsewhere."""
@@ -184,14 +191,14 @@ class GroupCycle:
         if not enough:
             return
         ledger = Ledger(self._snapshot.model.budgets.values(), ChargeRules.of(self._mode, UnitKind.POD_GROUP))
-        task = GroupTask(cleared, members, self._rules, units, ledger, self._limit, self._explains)
+        task = GroupTask(cleared, members, self._rules, units, ledger, self._limit, self._explains, self._trials)
         first: GroupEnd | None = None
         for end in self._ends(task, enough):
             first = first or end
             for way in short if end.way is None else short[:1]:
                 nominated = self._nominations(members, way, end)
                 possibilities.add(evicting(end.victims, end.violations, nominated))
-        possibilities.note(is_complete=task.is_complete)
+        possibilities.note(is_complete=task.is_complete and not self._trials.ran_out)
         if first is not None:
             self._explain(task, members, first)
 
@@ -236,6 +243,11 @@ class GroupCycle:
         """Return where members are expected: by the placement behind the evictions, in 1.36 by the one before them."""
         basis = way if end.way is None else end.way
         return {**_unplaced_nominations(members, basis), **places_by_pod(self._snapshot, members, basis)}
+
+
+def _appearance(pod: PendingPod) -> tuple[PodKind, str]:
+    """Return what makes it matter when a member is tried: one that finds no room keeps the nomination that it has."""
+    return kind_of(pod), pod.nominated_node
 
 
 def _unplaced_nominations(members: Sequence[PendingPod], way: Placement) -> dict[ObjectKey, str]:

@@ -65,6 +65,8 @@ class _Claim:
 class FrozenRoom:
     """The cluster with the group's members on their nodes."""
 
+    is_capricious = False
+
     def __init__(self, snapshot: Snapshot, members: Sequence[PendingPod], way: Placement) -> None:
         """Claim the members' places."""
         self._snapshot = snapshot
@@ -123,6 +125,7 @@ class ReplacedRoom:
 
     def __init__(self, snapshot: Snapshot, fit: GroupFit) -> None:
         """Ask `fit` for room after every change."""
+        self.is_capricious = not fit.is_monotone
         self._snapshot = snapshot
         self._fit = fit
 

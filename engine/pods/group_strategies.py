@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from engine.pods.budgets import Ledger, Violations
-from engine.pods.capacity import group_fit
+from engine.pods.capacity import Trials, group_fit, group_fits
 from engine.pods.explanation import ReprieveStep
 from engine.pods.group_rooms import FrozenRoom, ReplacedRoom
 from engine.pods.placement import place_group
@@ -38,6 +38,7 @@ class GroupTask:
     ledger: Ledger
     limit: int
     explains: bool
+    trials: Trials
     is_complete: bool = True
     steps: tuple[ReprieveStep, ...] = field(default=())
 
@@ -69,15 +70,17 @@ def evict_around_frozen_placement(task: GroupTask, ways: Sequence[Placement]) ->
 
 def evict_by_placing_again(task: GroupTask) -> Iterator[GroupEnd]:
     """1.36: put back whoever still leaves room for the group somewhere."""
-    room = ReplacedRoom(task.snapshot, group_fit(task.snapshot, task.members, task.rules))
     ties = in_order(task.units)
-    for violations in task.violations():
-        ends, is_complete = reprieve(room, ties, violations, task.limit)
-        task.is_complete &= is_complete
-        if task.explains and not task.steps:
-            task.steps = explain_reprieve(room, ties, violations)
-        for end in ends:
-            yield GroupEnd(end.victims, violations, None)
+    possible = task.violations()
+    for fit in group_fits(task.snapshot, task.members, task.rules, limit=task.limit, trials=task.trials):
+        room = ReplacedRoom(task.snapshot, fit)
+        for violations in possible:
+            ends, is_complete = reprieve(room, ties, violations, task.limit)
+            task.is_complete &= is_complete
+            if task.explains and not task.steps:
+                task.steps = explain_reprieve(room, ties, violations)
+            for end in ends:
+                yield GroupEnd(end.victims, violations, None)
 
 
 def evict_from_lowest_priority(task: GroupTask, ways: Sequence[Placement]) -> Iterator[GroupEnd]:

@@ -123,10 +123,8 @@ class NodeLoad:
         cpu = allocatable[CPU]
         memory = allocatable[MEMORY] if len(allocatable) > MEMORY else 0
         total = weights = 0
-        for capacity, taken in (
-            (cpu, self.scored_cpu + footprint.scored_cpu),
-            (memory, self.scored_memory + footprint.scored_memory),
-        ):
+        own_cpu, own_memory = footprint.arriving or (footprint.scored_cpu, footprint.scored_memory)
+        for capacity, taken in ((cpu, self.scored_cpu + own_cpu), (memory, self.scored_memory + own_memory)):
             if capacity:
                 weights += 1
                 if taken <= capacity:

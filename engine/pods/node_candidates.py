@@ -26,6 +26,8 @@ class NodeOption:
 class NodeRoom:
     """One node with a pod's claim on it; members of a unit on other nodes change nothing here."""
 
+    is_capricious = False
+
     def __init__(self, snapshot: Snapshot, place: int, kind: PodKind) -> None:
         """Claim room for a pod of this kind."""
         self._snapshot = snapshot

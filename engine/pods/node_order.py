@@ -26,14 +26,16 @@ def place_in_every_order(
     """Return the distinct ways in which the members may land, the one of the present order first."""
     ways: dict[Placement, None] = {}
     for order in permutations(eligible):
-        placing = _OrderedPlacing(snapshot, members, rules, order)
+        placing = OrderedPlacing(snapshot, members, rules, order)
         ways[placing.run()] = None
         if not placing.met_tie:
             break
     return list(ways)
 
 
-class _OrderedPlacing:
+class OrderedPlacing:
+    """Places a group once, going through the nodes in a given order."""
+
     def __init__(
         self,
         snapshot: Snapshot,
@@ -41,6 +43,7 @@ class _OrderedPlacing:
         rules: PlacementRules,
         order: Sequence[int],
     ) -> None:
+        """Start with nobody placed."""
         self._snapshot = snapshot
         self._members = members
         self._rules = rules

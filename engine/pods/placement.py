@@ -13,7 +13,7 @@ from engine.pods.ranking import Ranking
 from engine.pods.snapshot import PodKind, Snapshot, kind_of
 from engine.pods.values import PendingPod
 
-_ORDERED_NODES: Final = 6
+ORDERED_NODES: Final = 6
 """Up to so many nodes every order of them is tried; with more, ties are taken as free one by one."""
 
 
@@ -39,14 +39,15 @@ def place_group(
     limit: int,
 ) -> Placements:
     """Return the ways in which the members may land; only the likeliest is followed when `limit` is 1."""
-    eligible = _eligible(snapshot, members)
-    if limit > 1 and len(eligible) <= _ORDERED_NODES:
+    eligible = eligible_nodes(snapshot, members)
+    if limit > 1 and len(eligible) <= ORDERED_NODES:
         ways = place_in_every_order(snapshot, members, rules, eligible)
         return Placements(ways, is_complete=True, is_sampled=False)
     return _Placer(snapshot, members, rules, limit).run()
 
 
-def _eligible(snapshot: Snapshot, members: Sequence[PendingPod]) -> list[int]:
+def eligible_nodes(snapshot: Snapshot, members: Sequence[PendingPod]) -> list[int]:
+    """Return the nodes that are not out of the question for all members."""
     every = [snapshot.suitability(demands).obstacles for demands in dict.fromkeys(pod.demands for pod in members)]
     return [place for place in range(len(snapshot.nodes)) if any(obstacles[place] is None for obstacles in every)]
 

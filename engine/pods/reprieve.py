@@ -15,6 +15,7 @@ from engine.pods.load import Shortage
 from engine.pods.units import Unit
 
 _MOST_ORDERS: Final = 720
+_MOST_CAPRICIOUS_ORDERS: Final = 24
 
 
 class Refusal(NamedTuple):
@@ -26,6 +27,10 @@ class Refusal(NamedTuple):
 
 class Room(Protocol):
     """The place that units are put back into, the preemptor's claim on it included."""
+
+    is_capricious: bool
+    """Whether a unit may be refused that would be taken once others are back: where a group must be placed again, who
+    sits where decides whether its last member finds room."""
 
     def put_back(self, unit: Unit) -> bool:
         """Put a unit back if the preemptor still fits; otherwise change nothing."""
@@ -108,43 +113,43 @@ class _Search:
                 if len(taken) >= len(decisions):
                     waiting += [(*taken, other) for other in range(len(options) - 1, 0, -1)]
                 taken.append(pick)
-            chosen = options[pick]
-            for unit in tied:
-                if unit.identity in chosen and self._room.put_back(unit):
-                    kept.append(unit)
-                else:
-                    victims.append(unit)
+            returning = [unit for unit in options[pick] if self._room.put_back(unit)]
+            kept += returning
+            victims += [unit for unit in tied if unit not in returning]
         _take_all_out(self._room, kept)
         return Reprieved(tuple(sorted(victims, key=lambda unit: unit.importance)), self._violations)
 
-    def _options(self, tied: Sequence[Unit]) -> list[frozenset[object]]:
-        """Return the sets of units that may be kept out of equally important ones, the likeliest first."""
+    def _options(self, tied: Sequence[Unit]) -> list[tuple[Unit, ...]]:
+        """Return which of equally important units may be kept, in an order that keeps them, the likeliest first."""
         first = self._keep_in_order(tied)
-        if len(first) in (0, len(tied)):
+        if not first or (len(first) == len(tied) and not self._room.is_capricious):
             return [first]
         if self._limit == 1:
             self._is_complete = False
             return [first]
-        limit = min(self._limit, _MOST_ORDERS)
         if len({_footprint_of(unit) for unit in tied}) == 1:
-            kept_count = len(first)
-            ways = combinations(tied, kept_count)
-            options = [first]
-            for way in islice(ways, limit):
-                option = frozenset(unit.identity for unit in way)
-                if option != first:
-                    options.append(option)
+            ways = combinations(tied, len(first))
+            options = _distinct([first, *islice(ways, min(self._limit, _MOST_ORDERS))])
             self._is_complete &= next(ways, None) is None
             return options
         orders = permutations(tied)
-        options = list(dict.fromkeys([first, *map(self._keep_in_order, islice(orders, _MOST_ORDERS))]))
+        most = _MOST_CAPRICIOUS_ORDERS if self._room.is_capricious else _MOST_ORDERS
+        options = _distinct([first, *map(self._keep_in_order, islice(orders, most))])
         self._is_complete &= next(orders, None) is None
         return options
 
-    def _keep_in_order(self, units: Iterable[Unit]) -> frozenset[object]:
+    def _keep_in_order(self, units: Iterable[Unit]) -> tuple[Unit, ...]:
         kept = [unit for unit in units if self._room.put_back(unit)]
         _take_all_out(self._room, kept)
-        return frozenset(unit.identity for unit in kept)
+        return tuple(kept)
+
+
+def _distinct(options: Iterable[tuple[Unit, ...]]) -> list[tuple[Unit, ...]]:
+    """Return the options without those that keep the same units as an earlier one."""
+    found: dict[frozenset[object], tuple[Unit, ...]] = {}
+    for option in options:
+        found.setdefault(frozenset(unit.identity for unit in option), option)
+    return list(found.values())
 
 
 def _violating_first(ties: Sequence[Sequence[Unit]], violations: Violations) -> list[list[Unit]]:

@@ -6,13 +6,20 @@ room is a plain list of integers.
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Final
 
 from config.api.quantity import parse_quantity, request_amount, to_amount
 from engine.errors import FieldError
 from engine.pods.values import Footprint, HostPort
-from engine.requests.pod_resources import ContainerResources, PodResources, pod_requests, read_resource_list
+from engine.requests.pod_resources import (
+    ContainerResources,
+    PodResources,
+    is_pod_level,
+    pod_requests,
+    read_resource_list,
+)
 
 CPU: Final = 0
 MEMORY: Final = 1
@@ -75,35 +82,45 @@ def read_footprint(raw: Mapping[str, Any], names: ResourceNames) -> Footprint:
     """Return what a raw pod takes of its node, with the requests of a resize under way counted at their largest."""
     spec = raw.get("spec") or {}
     pod = _read_resources(spec, _actual_requests(raw))
-    plain, scored = _totals(pod)
+    plain, scored, arriving = _totals(pod)
     requests = tuple(
         sorted((names.index(name), amount) for name, amount in plain.items() if amount and is_counted(name))
     )
-    return Footprint(requests, scored.get("cpu", 0), scored.get("memory", 0), tuple(_host_ports(spec)))
+    own = None if arriving == scored else (arriving.get("cpu", 0), arriving.get("memory", 0))
+    return Footprint(requests, scored.get("cpu", 0), scored.get("memory", 0), tuple(_host_ports(spec)), own)
 
 
-def _totals(pod: PodResources) -> tuple[dict[str, int], dict[str, int]]:
-    """Return the amounts that must fit, and the amounts that are scored."""
+def _totals(pod: PodResources) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
+    """Return the amounts that must fit, those that are scored of a pod on its node, and of one that looks for it."""
     if pod.is_single_container:
         requests = pod.containers[0].requests
         plain = {name: request_amount(name, value) for name, value in requests.items()}
-        return plain, {"cpu": plain.get("cpu", _SCORED_CPU), "memory": plain.get("memory", _SCORED_MEMORY)}
+        scored = {"cpu": plain.get("cpu", _SCORED_CPU), "memory": plain.get("memory", _SCORED_MEMORY)}
+        return plain, scored, scored
     exact = pod_requests(pod)
-    scored = pod_requests(
-        PodResources(_with_scored(pod.init_containers), _with_scored(pod.containers), pod.pod_level, pod.overhead)
-    )
-    return _amounts(exact), _amounts(scored)
+    if pod.pod_level is None or not any(map(is_pod_level, pod.pod_level.requests)):
+        scored = _amounts(pod_requests(_with_scored(pod, _SCORED)))
+        return _amounts(exact), scored, scored
+    # Of a pod with requests of its own, containers count for a little only in what nobody asks for.
+    unasked = {name: amount for name, amount in _SCORED.items() if name not in exact}
+    overlooked = _with_scored(replace(pod, pod_level=None), _SCORED)
+    return _amounts(exact), _amounts(pod_requests(_with_scored(pod, unasked))), _amounts(pod_requests(overlooked))
 
 
 def _amounts(quantities: Mapping[str, Fraction]) -> dict[str, int]:
     return {name: to_amount(name, quantity) for name, quantity in quantities.items()}
 
 
-def _with_scored(containers: Iterable[ContainerResources]) -> tuple[ContainerResources, ...]:
-    return tuple(
-        ContainerResources({**_SCORED, **container.requests}, container.limits, container.is_sidecar)
-        for container in containers
-    )
+def _with_scored(pod: PodResources, least: Mapping[str, Any]) -> PodResources:
+    """Return the pod with containers that ask for these amounts where they ask for nothing."""
+
+    def filled(containers: Iterable[ContainerResources]) -> tuple[ContainerResources, ...]:
+        return tuple(
+            ContainerResources({**least, **container.requests}, container.limits, container.is_sidecar)
+            for container in containers
+        )
+
+    return PodResources(filled(pod.init_containers), filled(pod.containers), pod.pod_level, pod.overhead)
 
 
 def _read_resources(spec: Mapping[str, Any], actual: Mapping[str, Mapping[str, Any]]) -> PodResources:

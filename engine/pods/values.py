@@ -41,13 +41,15 @@ class Footprint:
     """What a pod takes of a node.
 
     `requests` pairs the index of a resource with an amount above zero. The score counts a container without a request
-    as if it asked for a little, hence the two further amounts.
+    as if it asked for a little, hence the two further amounts. They are those of a pod that has its node; for one that
+    looks for a node the scorer overlooks requests of the pod as a whole, so `arriving` has other amounts there.
     """
 
     requests: tuple[tuple[int, int], ...]
     scored_cpu: int
     scored_memory: int
     ports: tuple[HostPort, ...] = ()
+    arriving: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from engine.configuration import KueueConfiguration
+from engine.decision import Victim
 from engine.objects.specs import PreemptionPolicy
 from engine.objects.usage import Usage
 from engine.objects.workloads import AdmittedWorkload
@@ -28,6 +29,10 @@ class Target(NamedTuple):
     workload: AdmittedWorkload
     queue: ClusterQueue
     reason: PreemptionReason
+
+    def as_victim(self) -> Victim:
+        """Return the target as predictions name it."""
+        return Victim(self.workload.key, self.queue.name, self.reason, self.workload.preemption_cost)
 
 
 Choose = Callable[[int], int]

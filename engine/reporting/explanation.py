@@ -6,7 +6,7 @@ sentences are made from it where people read them.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from engine.flavors.flavor_grading import Grade, Possibility
@@ -55,6 +55,8 @@ class QueueTally:
     considered: int
     eligible: int
     protected: Mapping[Protection, int]
+    costs: tuple[int, int] | None = None
+    """The lowest and highest preemption cost of those that could be preempted, where costs count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,13 +156,15 @@ def tally_candidates(preemptor: Preemptor, fr: FlavorResource) -> tuple[QueueTal
     """Count who holds a flavor and resource in the preemptor's tree, and why most of them are safe."""
     own, spec = preemptor.queue, preemptor.queue.existing_spec
     own_rule = preemptor.rule(spec.preemption.within_cluster_queue, in_own_queue=True)
+    has_costs = preemptor.configuration.gates.preemption_cost
     tallies = [_tally(own, own_rule, frozenset((fr,)), None, is_own=True)]
     root = root_of(own)
     if isinstance(root, CohortNode):
         rule = preemptor.rule(spec.preemption.reclaim_within_cohort, in_own_queue=False)
         is_fair = preemptor.configuration.fair_sharing is not None
         tallies.extend(_tally_below(root, own, rule, frozenset((fr,)), looks_at_cohorts=not is_fair))
-    return tuple(tally for tally in tallies if tally.considered)
+    considered = (tally for tally in tallies if tally.considered)
+    return tuple(tally if has_costs else replace(tally, costs=None) for tally in considered)
 
 
 def _tally_below(
@@ -210,14 +214,15 @@ def _tally(
 ) -> QueueTally:
     candidates = queue.candidates.using(frs)
     protected: Counter[Protection] = Counter()
-    eligible = 0
+    costs = []
     for workload in (*candidates.evicted, *candidates.running):
         reason = protection or _why_protected(rule, workload)
         if reason is None:
-            eligible += 1
+            costs.append(workload.preemption_cost)
         else:
             protected[reason] += 1
-    return QueueTally(queue.name, is_own, eligible + protected.total(), eligible, dict(protected))
+    span = (min(costs), max(costs)) if costs else None
+    return QueueTally(queue.name, is_own, len(costs) + protected.total(), len(costs), dict(protected), span)
 
 
 def _why_protected(rule: EligibilityRule, workload: AdmittedWorkload) -> Protection | None:

@@ -1,10 +1,16 @@
-"""Jobs as the caches keep them, on the hub and on workers: frozen, and without their pod templates."""
+"""Jobs as the caches keep them, on the hub and on workers: frozen, and without their decoded pod templates.
+
+A hub job that may still be copied keeps what a copy needs as compact JSON, which spares a read for each copy.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 from typing import Any, Final
 
+import orjson
+
+from config.names import MULTIKUEUE_NAME
 from gates import marks
 from gates.jobs.copying import field_at, manager_of, named_workload
 from gates.jobs.kinds import JobKind, Path
@@ -12,6 +18,8 @@ from gates.jobs.kinds import JobKind, Path
 Obj = dict[str, Any]
 
 _LARGEST_SIZE: Final = 1_000_000
+_COPIED_METADATA: Final = ("name", "namespace", "uid", "labels", "annotations")
+_ENDED: Final = frozenset({"Complete", "Failed"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +56,22 @@ class JobRecord:
     body: Obj
     """The object reduced to its status and the fields of its spec that are compared."""
     deleted: bool = False
+    document: bytes = b""
+    """On the hub, while a copy may still have to be made of it: metadata and spec as JSON."""
     groups: tuple[PodGroup, ...] = ()
     """The groups of an elastic job that has several, in the order of its list."""
     unsupported: str = ""
     """What the job asks for that cannot be had across clusters."""
 
 
-def job_reader(kind: JobKind) -> Callable[[Obj], JobRecord]:
-    """Return what reads objects of a kind."""
+def job_reader(kind: JobKind, *, on_hub: bool = False) -> Callable[[Obj], JobRecord]:
+    """Return what reads objects of a kind, on the hub or on a worker."""
 
     def read(raw: Obj) -> JobRecord:
         metadata = raw["metadata"]
         labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
         elastic = annotations.get(marks.ELASTIC) == "true"
+        manager = manager_of(kind, raw)
         return JobRecord(
             namespace=metadata.get("namespace") or "",
             name=metadata["name"],
@@ -71,16 +82,26 @@ def job_reader(kind: JobKind) -> Callable[[Obj], JobRecord]:
             hub_uid=marks.hub_uid_of(metadata),
             workload=named_workload(raw),
             group=str(labels.get(kind.grouped_by) or "") if kind.grouped_by else "",
-            manager=manager_of(kind, raw),
+            manager=manager,
             elastic=elastic,
             size=_size(kind, raw),
             body=_body(kind, raw, elastic=elastic),
             deleted=bool(metadata.get("deletionTimestamp")),
+            document=_document(raw) if on_hub and manager == MULTIKUEUE_NAME else b"",
             groups=_groups(kind, raw) if elastic else (),
             unsupported=_unsupported(kind, raw) if elastic else "",
         )
 
     return read
+
+
+def _document(raw: Obj) -> bytes:
+    status = raw.get("status") or {}
+    ended = any(c.get("type") in _ENDED and c.get("status") == "True" for c in status.get("conditions") or ())
+    if ended:
+        return b""
+    metadata = {name: raw["metadata"][name] for name in _COPIED_METADATA if name in raw["metadata"]}
+    return orjson.dumps({"metadata": metadata, "spec": raw.get("spec") or {}})
 
 
 def _body(kind: JobKind, raw: Obj, *, elastic: bool) -> Obj:

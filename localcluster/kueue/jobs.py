@@ -8,6 +8,7 @@ from typing import Final
 
 from config.api.meta import Condition, ObjectKey, conditions, is_true
 from config.names import KUEUE_GROUP
+from engine.cost.propagation import copied_cost
 from engine.cycles.object_events import Phase
 from engine.reporting import status as written
 from engine.reporting.status_writes import Status, generation_of, released_status, status_with, write
@@ -125,11 +126,21 @@ class Jobs:
         if outcome is not None and is_over:
             reason = "Succeeded" if outcome["type"] == "Complete" else "Failed"
             return self._finish(workload, reason, outcome.get("message", ""), now_ns)
+        if self._copy_cost(job, workload):
+            return True
         if is_true(conditions(workload), written.EVICTED):
             return self._stop(job) or self._release(job, workload, now_ns)
         if Phase.of(workload) is not Phase.ADMITTED:
             return self._stop(job)
         return bool(job["spec"].get("suspend")) and self._writer.patch(self._kind, job, {"spec": {"suspend": False}})
+
+    def _copy_cost(self, job: Obj, workload: Obj) -> bool:
+        """Take the Job's preemption cost to its Workload, as KEP-7990 asks of Kueue."""
+        if not self._gates.preemption_cost:
+            return False
+        changes = copied_cost(*(each["metadata"].get("annotations") or {} for each in (job, workload)))
+        patch = {"metadata": {"annotations": changes}}
+        return bool(changes) and self._writer.patch(self._workload_kind, workload, patch)
 
     def _stop(self, job: Obj) -> bool:
         """Suspend a Job, and forget when it started, which would keep its pod template from changing."""

@@ -37,6 +37,14 @@ class KueueProfile:
 CURRENT: Final = KueueProfile()
 KEP_8303: Final = KueueProfile(dialect=GateDialect.KEP)
 """Spells the signal and the state of a gate as the KEP does."""
+KEP_7990: Final = KueueProfile(
+    configuration=KueueConfiguration(gates=FeatureGates(multi_kueue_orchestrated_preemption=True, preemption_cost=True))
+)
+"""Copies preemption costs from Jobs to Workloads, and preempts the cheapest first."""
+BOOSTING: Final = KueueProfile(
+    configuration=KueueConfiguration(gates=FeatureGates(multi_kueue_orchestrated_preemption=True, priority_boost=True))
+)
+"""Has the feature gate PriorityBoost on."""
 GATES_OFF: Final = KueueProfile(configuration=KueueConfiguration())
 """Keeps gates in the spec and preempts all the same: the feature gate is off, as it is by default."""
 BEFORE_GATES: Final = KueueProfile(configuration=KueueConfiguration(), has_gate_fields=False)

@@ -3,6 +3,7 @@
 import typer
 
 from manager.cli import config, predict, predict_pods, simulate
+from manager.cli.cost_controller import cost_controller
 from manager.cli.demo import demo
 from manager.cli.local import local
 from manager.cli.run import run
@@ -16,6 +17,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(run)
+app.command()(cost_controller)
 app.command()(predict.predict)
 app.command()(simulate.simulate)
 app.command()(predict_pods.predict_pods)

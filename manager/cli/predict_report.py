@@ -26,6 +26,7 @@ def as_data(prediction: Prediction) -> dict[str, Any]:
                 "name": victim.key.name,
                 "clusterQueue": victim.cluster_queue,
                 "reason": victim.reason.value,
+                **({"preemptionCost": victim.cost} if victim.cost else {}),
             }
             for victim in prediction.victims
         ],
@@ -73,7 +74,8 @@ def _sentences(prediction: Prediction) -> Iterator[str]:
     for name, count in prediction.reduced_counts.items():
         yield f"pod set {name} would run with {count} pods"
     for victim in prediction.victims:
-        yield f"would preempt {victim.key} in ClusterQueue {victim.cluster_queue} ({victim.reason})"
+        cost = f" at a cost of {victim.cost}" if victim.cost else ""
+        yield f"would preempt {victim.key} in ClusterQueue {victim.cluster_queue} ({victim.reason}){cost}"
     for number, alternative in enumerate(prediction.alternatives, start=1):
         names = ", ".join(str(victim.key) for victim in alternative.victims) or "nobody"
         yield f"Kueue leaves this to chance; possibility {number}: {alternative.outcome}, victims {names}"
@@ -122,7 +124,8 @@ def _level_sentence(level: QuotaLevel, resource: str) -> str:
 def _tally_sentence(tally: QueueTally) -> str:
     owner = "its own ClusterQueue" if tally.is_own else f"ClusterQueue {tally.cluster_queue}"
     safe = "; ".join(f"{count} safe because {reason}" for reason, count in tally.protected.items())
-    return f"{owner}: {tally.eligible} of {tally.considered} could be preempted" + (f"; {safe}" if safe else "")
+    costs = f", at costs from {tally.costs[0]} to {tally.costs[1]}" if tally.costs is not None else ""
+    return f"{owner}: {tally.eligible} of {tally.considered} could be preempted{costs}" + (f"; {safe}" if safe else "")
 
 
 def _pod_set(pod_set: PodSetPrediction) -> dict[str, Any]:
@@ -175,4 +178,5 @@ def _tallies(tallies: Iterable[QueueTally]) -> Iterator[dict[str, Any]]:
             "considered": tally.considered,
             "eligible": tally.eligible,
             "safe": {reason.value: count for reason, count in tally.protected.items()},
+            **({} if tally.costs is None else {"costs": {"lowest": tally.costs[0], "highest": tally.costs[1]}}),
         }

@@ -1,32 +1,44 @@
 """`turnstile run`: the daemon."""
 
-import asyncio
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from config.names import CONFIG_FILE, CONFIG_FILE_VARIABLE
 from manager.cli.config import INVALID, default_file
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from config.settings import Configuration
+
 _FAILED = 1
 
 
-def run(
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            "--config", "-c", help=f"The configuration file; without it ${CONFIG_FILE_VARIABLE}, else {CONFIG_FILE}."
-        ),
-    ] = None,
-) -> None:
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--config", "-c", help=f"The configuration file; without it ${CONFIG_FILE_VARIABLE}, else {CONFIG_FILE}."
+    ),
+]
+
+
+def run(config: ConfigOption = None) -> None:
     """Run the daemon until SIGTERM or Ctrl-C. Exits with 2 for a wrong configuration, with 1 if it cannot work."""
+    from manager.service import serve
+
+    run_service(config, serve)
+
+
+def run_service(config: Path | None, serve: "Callable[[Configuration], Coroutine[None, None, None]]") -> None:
+    """Load the configuration and run what serves until the process is told to stop."""
     from config.loading import load_configuration
     from config.problems import ConfigurationError
+    from manager import service
     from manager.errors import StartupError
     from manager.leadership import LeadershipLostError
-    from manager.service import serve
 
     try:
         loaded = load_configuration(config or default_file(), os.environ)
@@ -37,7 +49,7 @@ def run(
     for warning in loaded.warnings:
         typer.echo(f"warning: {warning}", err=True)
     try:
-        asyncio.run(serve(loaded.configuration))
+        service.run(serve(loaded.configuration))
     except (StartupError, LeadershipLostError) as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(_FAILED) from None

@@ -48,22 +48,29 @@ async def test_96_a_kubeconfig_file_is_read_again(tmp_path: Path) -> None:
         await world.start()
         await world.until(lambda: cluster(world, "w1"))
         assert (cluster(world, "w1") or ())[:2] == ("False", "BadKubeConfig")
-        file.write_bytes(world["w1"].local.kubeconfig_path.read_bytes())
+        put(file, world["w1"].local.kubeconfig_path.read_text())
         await world.clock.advance(10)
         await world.connected()
         await world.until(lambda: cluster(world, "w1") == ("True", "Active", "Connected"))
         old = world._running().fleet.links["w1"].access
-        file.write_text(file.read_text() + "\n# rotated\n")
+        put(file, file.read_text() + "\n# rotated\n")
         await world.clock.advance(10)
         await world.connected()
         assert world._running().fleet.links["w1"].access == old
         kubeconfig = yaml.safe_load(file.read_text())
         kubeconfig["contexts"][0]["context"]["namespace"] = "another"
-        file.write_text(json.dumps(kubeconfig))
+        put(file, json.dumps(kubeconfig))
         await world._pass_until(lambda: world._running().fleet.links["w1"].access != old)
         await world.connected()
         world.queue()
         await world.until(lambda: world.holders() == ["w1"])
+
+
+def put(file: Path, content: str) -> None:
+    """Replace a file as a whole, as Secret volumes are: the daemon may be reading it."""
+    successor = file.with_suffix(".new")
+    successor.write_text(content)
+    successor.replace(file)
 
 
 def server(url: str) -> Change:

@@ -71,3 +71,16 @@ async def test_no_write_of_ours_conflicts_with_another_of_ours(tmp_path: Path) -
         await world.settled()
         assert patches.hits == 2, "the choice, then Ready"
         assert int(world.hub.workload()["metadata"]["resourceVersion"]) > version
+
+
+async def test_the_job_is_copied_without_reading_the_hub(tmp_path: Path) -> None:
+    async with running(tmp_path, "w1", "w2") as world:
+        reads = world.hub.local.faults.add(Latency(0), verb="get", plural="jobs")
+        world.queue()
+        await world.until(lambda: len(world.holders()) == 2)
+        world["w1"].admit()
+        await world.until(lambda: world.check()["state"] == "Ready")
+        await world.settled()
+        copied, original = world["w1"].get("jobs", "job-wl", "batch"), world.hub.get("jobs", "job-wl", "batch")
+        assert copied["spec"]["template"]["spec"] == original["spec"]["template"]["spec"]
+        assert reads.hits == 0

@@ -59,6 +59,25 @@ def test_json_carries_the_numbers(manifests: Path) -> None:
     assert answer["explanation"][0]["available"] == "1"
 
 
+def test_preemption_costs_that_entered_the_decision_are_shown(tmp_path: Path) -> None:
+    cost = "kueue.x-k8s.io/preemption-cost"
+    objects = [
+        raw if raw["metadata"]["name"] != "v" else {**raw, "metadata": {**raw["metadata"], "annotations": {cost: "7"}}}
+        for raw in OBJECTS
+    ]
+    path = tmp_path / "objects.yaml"
+    path.write_text(yaml.safe_dump_all(objects))
+    gates = ("--feature-gates", "PreemptionCost=true")
+    text = run("-f", str(path), "--now", at(10), *gates).output
+    assert "would preempt ns/v in ClusterQueue A (InClusterQueue) at a cost of 7" in text
+    assert "its own ClusterQueue: 1 of 1 could be preempted, at costs from 7 to 7" in text
+    (answer,) = predictions(run("-f", str(path), "-o", "json", "--workload", "ns/p", *gates))
+    assert answer["victims"][0]["preemptionCost"] == 7
+    assert answer["explanation"][0]["candidates"][0]["costs"] == {"lowest": 7, "highest": 7}
+    (without,) = predictions(run("-f", str(path), "-o", "json", "--workload", "ns/p"))
+    assert "preemptionCost" not in without["victims"][0]
+
+
 def test_yaml_says_the_same_as_json(manifests: Path) -> None:
     in_yaml = yaml.safe_load(run("-f", str(manifests), "-o", "yaml").output)
     assert in_yaml["predictions"] == predictions(run("-f", str(manifests), "-o", "json"))

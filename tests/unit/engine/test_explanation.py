@@ -2,6 +2,7 @@
 
 from config.api.meta import ObjectKey, parse_time
 from engine.configuration import FairSharing, KueueConfiguration
+from engine.features import FeatureGates
 from engine.flavors.flavor_grading import Possibility
 from engine.model import ClusterModel
 from engine.predict import predict
@@ -39,6 +40,19 @@ def test_the_numbers_on_the_way_up() -> None:
         QuotaLevel("A", is_cohort=False, quota=5000, usage=1000, kept=1000, borrowing_limit=3000),
         QuotaLevel("pool", is_cohort=True, quota=6000, usage=6000, kept=0, borrowing_limit=None),
     )
+
+
+def test_costs_are_told_where_they_count() -> None:
+    queue = cluster_queue("A").quota("f", cpu=4).preemption(within="LowerPriority")
+    dear = running("dear", "A", 2).annotate("kueue.x-k8s.io/preemption-cost", "250")
+    objects = cluster(queue, dear, running("cheap", "A", 2), pending(4, 10))
+    for is_on, want_span, want_costs in ((True, (0, 250), [0, 250]), (False, None, [0, 0])):
+        configuration = KueueConfiguration(gates=FeatureGates(preemption_cost=is_on))
+        model = ClusterModel.of(objects, configuration)
+        prediction = predict(model, ObjectKey(NAMESPACE, PENDING), parse_time(at(10)), explain=True)
+        assert prediction.explanation is not None
+        assert trial(prediction.explanation).candidates[0].costs == want_span
+        assert [victim.cost for victim in prediction.victims] == want_costs
 
 
 def test_no_search_no_candidates() -> None:

@@ -189,3 +189,14 @@ def test_an_unreadable_object_is_there_but_in_no_index() -> None:
     cache.observe(version(A, "3"), "one")
     assert cache.keys_in("by word", "one") == {A}
     assert len(cache) == 1
+
+
+def test_a_version_is_held_only_while_it_is_the_one_that_is_known() -> None:
+    cache: Cache[str] = Cache()
+    cache.observe(version(A, "9"), "nine")
+    assert cache.holds(version(A, "9"))
+    assert not cache.holds(version(A, "10"))
+    assert not cache.holds(version(A, "9", uid="another incarnation"))
+    assert not cache.holds(version(B, "9"))
+    cache.observe(version(A, "z"), "not decimal: the watch is believed again")
+    assert not cache.holds(version(A, "z"))

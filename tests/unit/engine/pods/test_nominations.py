@@ -128,3 +128,14 @@ def test_terminating_members_are_not_scheduled_but_counted() -> None:
     leaving = terminating(pod("p2", 4, 10, group="pg"))
     found = grouped(node("n1"), group("pg", 10, minimum=2), pod("p1", 4, 10, group="pg"), leaving)
     assert answers(found) == ["unschedulable (NoLowerPriority)"]
+
+
+def test_release_36_may_try_members_that_differ_in_their_nominations_in_either_order() -> None:
+    """The member that finds no room keeps its nomination, so it matters whose turn comes last."""
+    last_first = pod("p3", 2, 10, group="pg")
+    members = (pod("p1", 2, 10, group="pg", status=ON_N1), pod("p2", 2, 10, group="pg"), last_first)
+    found = grouped(node("n1"), node("n2"), pod("a", 4, 1, on="n2"), *gang("pg", 10, *members), mode=Mode.V1_36)
+    assert sorted(sorted(pod.name for pod in outcome.nominated) for outcome in found.outcomes) == [
+        ["p1", "p2", "p3"],
+        ["p1", "p3"],
+    ]

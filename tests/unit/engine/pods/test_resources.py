@@ -53,6 +53,10 @@ CASES: dict[str, tuple[Json, tuple[dict[str, int], int, int]]] = {
         pod("p", 1, spec={"resources": {"requests": {"cpu": 3}}}),
         ({"cpu": 3000}, 3000, 200 * MIB),
     ),
+    "beside the pod's own block a container scores a little only in what nobody asks for": (
+        pod("p", spec={"containers": [container(memory="1Gi"), container("d")], "resources": {"requests": {"cpu": 3}}}),
+        ({"cpu": 3000, "memory": 1024 * MIB}, 3000, 1024 * MIB),
+    ),
     "names that are no resources are not counted": (
         pod("p", requests={"pods": 3, "smiles": 2, "example.com/gpu": 1}),
         ({"example.com/gpu": 1}, 100, 200 * MIB),
@@ -85,6 +89,15 @@ def test_requests(raw: Json, want: tuple[dict[str, int], int, int]) -> None:
 
 def with_ports(*ports: Json) -> Json:
     return pod("p", spec={"containers": [{"name": "c", "ports": list(ports)}]})
+
+
+def test_a_pod_that_looks_for_a_node_is_scored_by_its_containers_alone() -> None:
+    names = ResourceNames()
+    assert read_footprint(pod("p", 1, spec={"resources": {"requests": {"cpu": 3}}}), names).arriving == (
+        1000,
+        200 * MIB,
+    )
+    assert read_footprint(pod("p", 1), names).arriving is None
 
 
 def test_host_ports_are_read() -> None:

@@ -172,3 +172,50 @@ def test_release_36_tries_unlike_members_in_any_order() -> None:
     )
     assert found.is_order_dependent
     assert answers(found) == ["preempting: a b", "unschedulable (StillInfeasible)"]
+
+
+def sized(name: str, cpu: str, memory: str, priority: int, *, on: str = "", group: str = "", started: int = 0) -> Json:
+    asked = {"cpu": cpu, "memory": memory} if memory else {"cpu": cpu}
+    return pod(name, requests=asked, priority=priority, on=on, group=group, started=started)
+
+
+CAPRICIOUS = [
+    *[node("n1", 4, memory="16Gi"), sized("a", "1", "1Gi", 2, on="n1"), sized("b", "3500m", "2304Mi", 5, on="n1")],
+    *[node("n2", 6, memory="16Gi"), sized("h", "3", "", 20, on="n2"), sized("c", "3", "", 1, on="n2", started=3)],
+    *[node("n3", 6, memory="8Gi"), sized("d", "1500m", "1280Mi", 2, on="n3")],
+    *[sized("e", "2", "2Gi", 1, on="n3", started=1), sized("f", "2500m", "256Mi", 1, on="n3", started=1)],
+    *gang(
+        "pg",
+        10,
+        *[sized("p1", "3500m", "4352Mi", 10, group="pg"), sized("p2", "3", "4Gi", 10, group="pg")],
+        sized("p3", "3500m", "4352Mi", 10, group="pg"),
+        minimum=2,
+    ),
+]
+
+
+def test_release_36_may_take_a_unit_back_only_after_another() -> None:
+    """While n3 is emptier, p2 goes there and no other member fits beside a; once d is back there, p2 goes elsewhere."""
+    assert answers(grouped(*CAPRICIOUS, mode=Mode.V1_36)) == ["preempting: a b e f", "preempting: b c e f"]
+
+
+def test_release_36_tries_members_that_never_waited_as_they_came() -> None:
+    """A basic group is complete with its first member, so nobody is kept out of the queue."""
+    large, small = pod("p1", 4, 10, group="pg"), pod("p2", 1, 10, group="pg")
+    found = grouped(
+        node("n1"), *gang("pg", 10, small, large, pod("p3", 1, 10, group="pg"), minimum=None), mode=Mode.V1_36
+    )
+    assert [sorted(key.name for key in outcome.bound) for outcome in found.outcomes] == [["p2", "p3"]]
+
+
+def test_release_36_charges_the_rest_of_a_group_only_until_one_pod_overdraws() -> None:
+    """Met first, g2 spends what s would need; met after g1, which overdraws, it is not charged at all."""
+    found = grouped(
+        *[node("n1"), node("n2"), node("n3", 8)],
+        *[pod("g1", 1, 1, on="n1", group="g", app="x"), pod("g2", 1, 1, on="n2", group="g", app="y")],
+        *[pod("s", 4, 0, on="n3", app="y", started=9), pod("t", 4, 0, on="n3", started=1)],
+        *[group("g", 1, mode="all"), budget("x", 0), budget("y", 1)],
+        *gang("pg", 10, pod("p", 4, 10, group="pg", only="n3")),
+        mode=Mode.V1_36,
+    )
+    assert answers(found) == ["preempting: s", "preempting: t"]

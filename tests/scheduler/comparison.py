@@ -1,0 +1,36 @@
+"""Does the engine list exactly what real kube-scheduler does?
+
+Every outcome that the scheduler shows must be listed. The converse takes patience: a rare branch of a tie may not show
+in a few runs, so what is listed but not seen is asked again with many more.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+
+from tests.builders import Json
+
+Answer = frozenset[str]
+
+
+def answer(outcomes: Iterable[Json], release: str) -> Answer:
+    """Return a set of outcomes in a form that can be compared."""
+    return frozenset(_written(outcome, release) for outcome in outcomes)
+
+
+def _written(outcome: Json, release: str) -> str:
+    places = [_places(outcome.get(field) or {}, release) for field in ("nominated", "bound")]
+    return json.dumps([outcome["result"], sorted(outcome.get("victims") or ()), *places])
+
+
+def _places(pods: dict[str, str], release: str) -> list[tuple[str, str | int]]:
+    """Return who is where; 1.36 takes members in an order of chance, so there it counts how many are where."""
+    return sorted(Counter(pods.values()).items() if release == "1.36" else pods.items())
+
+
+def outcomes_of(line: Json, release: str) -> list[Json]:
+    """Return the outcomes of one line of answer, or fail with what it says instead."""
+    if "expect" not in line:
+        raise AssertionError(f"{line.get('name')} has no answer: {json.dumps(line)}")
+    outcomes: list[Json] = line["expect"][release]["outcomes"]
+    return outcomes

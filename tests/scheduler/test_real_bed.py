@@ -1,0 +1,145 @@
+"""On real API servers with real kube-schedulers: what was forecast from the served objects is what really happens.
+
+Each situation is looked at by a scheduler; where it evicts, the kubelet's part is played and the next cycle is forecast
+and looked at, too. A scheduler that starts meets the pods before or after their group, and takes those that came before
+in no order; so all orders of arrival are forecast.
+
+Repeat a failing run with TURNSTILE_DIFFERENTIAL_SEED=<the seed it printed>; widen one with
+TURNSTILE_BED_COUNT=<situations per release>.
+"""
+
+import os
+import secrets
+from collections.abc import Iterator
+from itertools import permutations
+
+import pytest
+
+from config.api.meta import ObjectKey
+from engine.pods.answer import Forecast, Outcome, Result
+from engine.pods.model import PodModel
+from engine.pods.predict import predict_group, predict_pod
+from engine.pods.values import Mode
+from tests.builders import Json
+from tests.differential.dice import dice
+from tests.differential.oracle import is_continuous_integration
+from tests.pod_situations import PENDING_GROUP, PENDING_POD, Situation, random_situation
+from tests.realbed import scheduler_bed
+from tests.realbed.build import ToolchainError, install_go
+from tests.realbed.processes import ProcessGroup
+from tests.realbed.scheduled_situation import Stage
+from tests.realbed.scheduler_build import RELEASES
+from tests.scheduler.comparison import answer
+
+_SEED, _COUNT = "TURNSTILE_DIFFERENTIAL_SEED", "TURNSTILE_BED_COUNT"
+_LOOK_SECONDS = 120.0
+_NOTHING = {Result.GATED, Result.ERROR, Result.UNSCHEDULABLE}
+
+
+@pytest.fixture(scope="module", params=list(RELEASES))
+def bed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator["Bed"]:
+    """Run the API server of a release."""
+    directory = tmp_path_factory.mktemp(f"scheduler-{request.param}")
+    try:
+        if is_continuous_integration():
+            install_go()
+        with ProcessGroup(directory / "logs") as processes:
+            plane = scheduler_bed.start(processes, directory, RELEASES[request.param])
+            yield Bed(plane)
+            plane.close()
+    except ToolchainError as error:
+        if is_continuous_integration():
+            raise
+        pytest.skip(f"no real kube-scheduler to look: {error}")
+
+
+class Bed:
+    """A control plane and the situation on it."""
+
+    def __init__(self, plane: scheduler_bed.ControlPlane) -> None:
+        self._plane = plane
+        self.release = plane.release.minor
+        self.stage = Stage(plane)
+        self.stage.prepare()
+
+    def disagreement(self, situation: Situation) -> str | None:
+        """Return what one or two cycles did otherwise than forecast."""
+        for cycle in (1, 2):
+            before = self.stage.objects()
+            outcomes = self._forecast(before, situation)
+            if _goes_on_at_once(outcomes, before):
+                return None
+            self._look(before, is_gated=outcomes[0].result is Result.GATED)
+            seen = self.stage.outcome(before)
+            listed = answer(map(_as_seen, outcomes), self.release)
+            if not answer([_with_result(seen)], self.release) <= listed:
+                return f"cycle {cycle}: seen {seen}, listed {sorted(listed)}"
+            if not seen["victims"]:
+                return None
+            self.stage.end_terminating_pods()
+            self.stage.forget_verdicts()
+        return None
+
+    def _forecast(self, objects: list[Json], situation: Situation) -> list[Outcome]:
+        pending = [raw for raw in objects if _is_pending(raw)]
+        others = [raw for raw in objects if not _is_pending(raw)]
+        found: dict[object, Outcome] = {}
+        for order in permutations(pending):
+            model = PodModel.of([*others, *order])
+            for outcome in self._ask(model, situation).outcomes:
+                found.setdefault(outcome.identity, outcome)
+        return list(found.values())
+
+    def _ask(self, model: PodModel, situation: Situation) -> Forecast:
+        if situation.asks_for_group:
+            return predict_group(model, ObjectKey("default", PENDING_GROUP), Mode(self.release))
+        return predict_pod(model, ObjectKey("default", PENDING_POD), Mode(self.release))
+
+    def _look(self, before: list[Json], *, is_gated: bool) -> None:
+        scheduler = self._plane.start_scheduler()
+        scheduler.wait_until(
+            lambda: self.stage.has_marker_verdict() and (is_gated or self.stage.has_verdicts(before)),
+            seconds=_LOOK_SECONDS,
+        )
+        scheduler.stop()
+
+
+def _is_pending(raw: Json) -> bool:
+    return bool(raw["kind"] == "Pod" and not raw["spec"].get("nodeName"))
+
+
+def _goes_on_at_once(outcomes: list[Outcome], objects: list[Json]) -> bool:
+    """Tell whether part of a group may be bound: the rest has its next cycle at once, and two would be seen as one."""
+    waiting = sum(map(_is_pending, objects))
+    return any(outcome.bound and len(outcome.bound) < waiting for outcome in outcomes)
+
+
+def _as_seen(outcome: Outcome) -> Json:
+    return {
+        "result": "nothing" if outcome.result in _NOTHING else outcome.result,
+        "victims": [_written(key) for key in outcome.victims],
+        "nominated": {_written(key): node for key, node in outcome.nominated.items()},
+        "bound": {_written(key): node for key, node in outcome.bound.items()},
+    }
+
+
+def _written(key: ObjectKey) -> str:
+    return f"{key.namespace}/{key.name}"
+
+
+def _with_result(seen: Json) -> Json:
+    result = "preempting" if seen["victims"] else "scheduled" if seen["bound"] else "waiting"
+    return {**seen, "result": result if seen["victims"] or seen["bound"] or seen["nominated"] else "nothing"}
+
+
+def test_forecast_is_what_is_really_evicted(bed: Bed) -> None:
+    first_seed = int(os.environ.get(_SEED) or secrets.randbits(48))
+    found = []
+    for number in range(int(os.environ.get(_COUNT) or 50)):
+        situation = random_situation(dice("plain", first_seed + number))
+        bed.stage.set_up(situation)
+        difference = bed.disagreement(situation)
+        bed.stage.tear_down()
+        if difference:
+            found.append(f"plain/{first_seed + number}: {difference}")
+    assert not found, f"{len(found)} disagree, {_SEED}={first_seed}\n" + "\n".join(found[:10])
