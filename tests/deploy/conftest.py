@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.conformance.servers import is_continuous_integration, why_no_real_server
-from tests.deploy import prometheus_crds
+from tests.deploy import go_modules, prometheus_crds
 from tests.deploy.kubectl import Kubectl
 from tests.realbed import apiserver, build, kueue_crds
 from tests.realbed.apiserver import ApiServer
@@ -53,5 +53,14 @@ def kubectl(hub: ApiServer, kubectl_program: str, tmp_path_factory: pytest.TempP
 
 
 @pytest.fixture(scope="session")
-def root() -> Path:
-    return Path(__file__).resolve().parents[2]
+def helm_program() -> Path:
+    if reason := why_no_real_server():
+        pytest.skip(f"no helm: {reason}")
+    try:
+        if is_continuous_integration():
+            build.install_go()
+        return go_modules.tool(Path(__file__).parent / "helm", "helm")
+    except build.ToolchainError as error:
+        if is_continuous_integration():
+            raise
+        pytest.skip(f"no helm: {error}")

@@ -60,7 +60,9 @@ def guarded(hub: ApiServer, kubectl: Kubectl) -> Iterator[ApiServer]:
     # Policies learn of a new kind a little after it is served; until then it is refused.
     attempt = f"{JOB_SETS.format('team')}?dryRun=All"
     wait_until(
-        lambda: hub.call("POST", attempt, job_set("research"))[0] != 503, seconds=_EFFECT_SECONDS, what="JobSets' schema"
+        lambda: hub.call("POST", attempt, job_set("research"))[0] != 503,
+        seconds=_EFFECT_SECONDS,
+        what="JobSets' schema",
     )
     yield hub
     checked(kubectl.run("delete", "-f", str(POLICY)))

@@ -145,7 +145,9 @@ def test_shadow_mode_may_write_nothing_but_its_lease(built: Built) -> None:
     writing = [rule for rule in rules if not set(rule["verbs"]) <= READING]
     assert {resource for rule in writing for resource in rule["resources"]} == {"leases"}
     assert of_kind(manifests, "MutatingAdmissionPolicy") == []
-    bound = {each["roleRef"]["name"] for kind in ("RoleBinding", "ClusterRoleBinding") for each in of_kind(manifests, kind)}
+    bound = {
+        each["roleRef"]["name"] for kind in ("RoleBinding", "ClusterRoleBinding") for each in of_kind(manifests, kind)
+    }
     assert bound == {role["metadata"]["name"] for kind in ("Role", "ClusterRole") for role in of_kind(manifests, kind)}
 
 

@@ -3,7 +3,9 @@ module multikueue-turnstile.dev/tests/helm
 
 go 1.24.0
 
-require helm.sh/helm/v3 v3.19.0
+tool helm.sh/helm/v3/cmd/helm
+
+require helm.sh/helm/v3 v3.19.0 // indirect
 
 require (
 	dario.cat/mergo v1.0.1 // indirect

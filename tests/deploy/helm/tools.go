@@ -1,6 +1,0 @@
-//go:build tools
-
-// Package tools names the main package that is built, so that `go mod tidy` keeps what it needs.
-package tools
-
-import _ "helm.sh/helm/v3/cmd/helm"
