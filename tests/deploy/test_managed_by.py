@@ -1,4 +1,4 @@
-"""The admission policy at work in a real kube-apiserver: jobs for Turnstile's queues say who manages them, others do not."""
+"""The admission policy in a real kube-apiserver: jobs for Turnstile's queues say who manages them, others do not."""
 
 import subprocess
 from collections.abc import Iterator

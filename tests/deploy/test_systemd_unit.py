@@ -58,7 +58,7 @@ def test_a_softer_unit_is_found_out(tmp_path: Path) -> None:
     """The threshold can fail: without the lines that confine the process it does."""
     softer = tmp_path / UNIT.name
     softer.write_text(
-        re.sub(r"^(Protect|Private|Restrict|SystemCall|Capability).*\n", "", UNIT.read_text(), flags=re.M)
+        re.sub(r"^(Protect|Private|Restrict|SystemCall|Capability).*\n", "", UNIT.read_text(), flags=re.MULTILINE)
     )
     assert analyze("security", "--offline=true", f"--threshold={LARGEST_EXPOSURE}", softer).returncode != 0
 
