@@ -4,10 +4,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: help venv demo test check format docs bench image sbom audit lock clean
+.PHONY: help venv demo test check format docs bench bed bed-down compare-partition race image sbom audit lock clean
 
 help: ## show this help
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 venv: $(STAMP) ## set up .venv with the locked dependencies, nothing else
 
@@ -39,6 +39,18 @@ docs: venv ## regenerate the tables that the docs take from the code
 
 bench: venv ## run the benchmarks and print their tables
 	$(BIN)/python -m benchmarks
+
+compare-partition: venv ## both controllers on real Kueue while a worker cannot be reached (about 20 minutes)
+	$(BIN)/python -m benchmarks.partition
+
+race: venv ## both controllers on real Kueue with 200 jobs (about 5 minutes)
+	$(BIN)/python -m benchmarks.race
+
+bed: venv ## start a hub and two workers on real Kueue (WORKERS=2)
+	$(BIN)/python -m tests.realbed up --workers $(or $(WORKERS),2)
+
+bed-down: venv ## stop them
+	$(BIN)/python -m tests.realbed down
 
 image: sbom ## build the container image and its bill of materials (IMAGE=, TAG=, BASE=)
 	deploy/container/build.sh

@@ -2,11 +2,22 @@
 
 import sys
 
-from benchmarks import cost_controller, engine_scale, local_server, orchestrator, pods_scale, worker_client
+from benchmarks import (
+    cost_controller,
+    engine_scale,
+    forecast,
+    forecast_first,
+    local_server,
+    orchestrator,
+    pods_scale,
+    worker_client,
+)
 
 BENCHMARKS = {
     "cost_controller": cost_controller.run,
     "engine_scale": engine_scale.run,
+    "forecast": forecast.run,
+    "forecast_first": forecast_first.run,
     "local_server": local_server.run,
     "orchestrator": orchestrator.run,
     "pods_scale": pods_scale.run,

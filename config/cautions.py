@@ -49,6 +49,10 @@ def _cost_cautions(costs: CostController) -> Iterator[Caution]:
 
 
 def _dispatcher_cautions(dispatcher: Dispatcher) -> Iterator[Caution]:
+    is_set = dispatcher.forecast_round_timeout != Dispatcher.model_fields["forecast_round_timeout"].default
+    if is_set and dispatcher.mode is not DispatcherMode.FORECAST_FIRST:
+        text = f"has no effect with mode {dispatcher.mode}: only ForecastFirst tries one worker alone"
+        yield ("dispatcher", "forecast_round_timeout"), text
     if dispatcher.mode is DispatcherMode.INCREMENTAL:
         return
     for field in ("step_size", "round_timeout"):

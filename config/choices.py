@@ -15,6 +15,8 @@ class GatePolicy(StrEnum):
     """Which gate opens next."""
 
     FIRST_COME_FIRST_SERVED = "FirstComeFirstServed"
+    LEAST_DISRUPTION = "LeastDisruption"
+    PREFER_NO_PREEMPTION = "PreferNoPreemption"
 
 
 class DispatcherMode(StrEnum):
@@ -23,6 +25,7 @@ class DispatcherMode(StrEnum):
     ALL_AT_ONCE = "AllAtOnce"
     INCREMENTAL = "Incremental"
     EXTERNAL = "External"
+    FORECAST_FIRST = "ForecastFirst"
 
 
 class OwnerlessWorkloads(StrEnum):

@@ -148,6 +148,8 @@ class Worker(Section):
     it (`exclude`), or nominate one such worker at a time per `gates.singleClusterPreemptionTimeout` (`sequential`)."""
     labels: Annotated[tuple[tuple[str, str], ...], Labels()] = ()
     """Labels of the worker."""
+    kueue_configuration: FilePath | None = None
+    """A file with the Configuration of the worker's Kueue, for forecasts. Without it they assume Kueue's defaults."""
 
     @model_validator(mode="after")
     def _burst_not_below_qps(self) -> Self:
@@ -183,7 +185,14 @@ class Gates(Section):
     """How long one worker may preempt for a workload before the next worker may. Not less than the longest termination
     grace period of a victim and the time to schedule after it."""
     policy: Annotated[GatePolicy, OneOf(GatePolicy)] = GatePolicy.FIRST_COME_FIRST_SERVED
-    """Which gate opens next: that of the worker that asked first."""
+    """Which gate opens next: that of the worker that asked first (`FirstComeFirstServed`); after `gracePeriod` that of
+    the worker whose forecast costs least (`LeastDisruption`); or that of the first, but only after `gracePeriod`, in
+    which another worker may admit without preempting anybody (`PreferNoPreemption`)."""
+    grace_period: Annotated[timedelta, GoDuration(_SECOND, "10s")] = timedelta(seconds=10)
+    """How long `LeastDisruption` and `PreferNoPreemption` wait after the first worker asked; not longer than
+    `singleClusterPreemptionTimeout`. They do not wait for workers that the forecast rules out."""
+    skip_futile: Annotated[bool, _ON] = False
+    """Pass over a worker, for one timeout, whose forecast says that preempting there would not help."""
     non_preempting_grace: Annotated[timedelta, GoDuration(_SECOND, "10s", zero_means="none")] = timedelta(0)
     """How long the first gate for a workload stays closed after the first worker asked, in case another worker has room
     without preempting anybody."""
@@ -192,17 +201,41 @@ class Gates(Section):
     gate_single_target: Annotated[bool, _ON] = True
     """Gate also the replicas of workloads that can go to one worker only."""
 
+    @model_validator(mode="after")
+    def _grace_within_the_timeout(self) -> Self:
+        was_set = "grace_period" in self.model_fields_set
+        if was_set and self.grace_period > self.single_cluster_preemption_timeout:
+            raise refused_at("grace_period", self.grace_period, "not longer than singleClusterPreemptionTimeout")
+        return self
+
 
 class Dispatcher(Section):
     """Which workers get a replica of a workload."""
 
     mode: Annotated[DispatcherMode, OneOf(DispatcherMode)] = DispatcherMode.ALL_AT_ONCE
-    """All connected workers (`AllAtOnce`), some more each round (`Incremental`), or those that another controller
-    writes to the Workload's nominatedClusterNames (`External`)."""
+    """All connected workers (`AllAtOnce`), some more each round (`Incremental`), those that another controller writes
+    to the Workload's nominatedClusterNames (`External`), or first one worker where the workload is forecast to fit
+    without preemption (`ForecastFirst`)."""
     step_size: Annotated[int, WholeNumber(1, 1000)] = 3
     """How many workers a round adds (`Incremental`)."""
     round_timeout: Annotated[timedelta, GoDuration(_SECOND, "5m")] = timedelta(minutes=5)
     """How long a round lasts (`Incremental`)."""
+    forecast_round_timeout: Annotated[timedelta, GoDuration(_SECOND, "30s")] = timedelta(seconds=30)
+    """How long one worker is tried alone before all others are nominated too (`ForecastFirst`)."""
+
+
+class Forecast(Section):
+    """Predicts what each worker would do with a workload, and checks afterwards whether that was right."""
+
+    enabled: Annotated[bool, _ON] = True
+    """Follow the queues, flavors and workloads of every worker, and forecast from them. A worker that does not let us
+    read one of these kinds has no forecasts; everything else goes on."""
+    minimum_hit_rate: Annotated[int, WholeNumber(0, 100)] = 80
+    """The percentage of a worker's last forecasts that must have been exact; below it policies and dispatch do not use
+    its forecasts. Forecasts that the cluster overtook, or that ran out of time, are not counted."""
+    hit_rate_window: Annotated[int, WholeNumber(1, 1000)] = 20
+    """How many of a worker's last forecasts are counted; nothing is concluded from fewer than five, or from fewer than
+    this if it is less."""
 
 
 class CustomKind(Section):
@@ -271,6 +304,14 @@ class Http(Section):
     """The address to listen on."""
     port: Annotated[int, WholeNumber(0, 65_535)] = 9644
     """The port to listen on; 0 takes any free one."""
+
+
+class Api(Section):
+    """What the daemon tells the `turnstile` commands on its machine."""
+
+    socket: FilePath | None = Path("/run/turnstile/api.sock")
+    """The socket that `turnstile status` and `turnstile explain` ask; only the daemon's own user may open it. `null`
+    makes none."""
 
 
 class Logging(Section):

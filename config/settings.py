@@ -13,12 +13,15 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from config import names
+from config.choices import DispatcherMode, GatePolicy
 from config.clusterprofiles import ClusterProfiles
 from config.costsection import CostController
 from config.fieldtypes import REFUSED, GoDuration, RefusedError, Switch, Text
 from config.sections import (
+    Api,
     Discovery,
     Dispatcher,
+    Forecast,
     Gates,
     Http,
     Hub,
@@ -57,6 +60,8 @@ class Configuration(Section, BaseSettings):
     """When preemption gates open."""
     dispatcher: Dispatcher = Dispatcher()
     """Which workers get a replica of a workload."""
+    forecast: Forecast = Forecast()
+    """What each worker would do with a workload, and whether that came true."""
     jobs: Jobs = Jobs()
     """Which workloads are taken."""
     worker_lost_timeout: Annotated[timedelta, GoDuration(timedelta(seconds=1), "15m")] = timedelta(minutes=15)
@@ -69,6 +74,8 @@ class Configuration(Section, BaseSettings):
     """One instance acts, the others stand by."""
     http: Http = Http()
     """Health, readiness and metrics."""
+    api: Api = Api()
+    """What the daemon tells the commands on its machine."""
     logging: Logging = Logging()
     """What is written to standard error."""
     journal: Journal = Journal()
@@ -108,6 +115,7 @@ class Configuration(Section, BaseSettings):
 
 
 def _mistakes_across_sections(values: Tree) -> Iterator[InitErrorDetails]:
+    yield from _needs_forecasts(values)
     workers = values.get("workers", ())
     discovers = not _is_off(_attribute(values.get("discovery"), "enabled"))
     if not discovers and not workers:
@@ -132,6 +140,27 @@ def _boosts_without_worker(values: Tree, known: Container[str]) -> Iterator[Init
         if isinstance(name, str) and name not in known:
             at = ("cost_controller", "priority_boost", "workers", index)
             yield _mistake(at, name, "the name of one of workers, because discovery.enabled is false")
+
+
+def _needs_forecasts(values: Tree) -> Iterator[InitErrorDetails]:
+    """Yield the settings that do nothing without forecasts."""
+    if not _is_off(_attribute(values.get("forecast"), "enabled")):
+        return
+    policy = _attribute(values.get("gates"), "policy")
+    if policy == GatePolicy.LEAST_DISRUPTION:
+        yield _mistake(("gates", "policy"), policy, f"not {policy}, because forecast.enabled is false")
+    if _is_on(_attribute(values.get("gates"), "skip_futile")):
+        yield _mistake(("gates", "skip_futile"), value=True, allowed="false, because forecast.enabled is false")
+    mode = _attribute(values.get("dispatcher"), "mode")
+    if mode == DispatcherMode.FORECAST_FIRST:
+        yield _mistake(("dispatcher", "mode"), mode, f"not {mode}, because forecast.enabled is false")
+
+
+def _is_on(value: object) -> bool:
+    try:
+        return bool(Switch().parse(value))
+    except RefusedError:
+        return False
 
 
 def _is_off(value: object) -> bool:

@@ -45,6 +45,10 @@ class WhatIf:
         if reduced is not None:
             self._put(*reduced)
 
+    def suppose(self, kind: str, key: ObjectKey, value: Any) -> None:
+        """Suppose that there is an object of which the reduced value is known."""
+        self._put(kind, key, value)
+
     def remove(self, kind: str, namespace: str, name: str) -> None:
         """Suppose that this object is gone."""
         self._put(kind, ObjectKey(namespace, name), None)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 
+from gates.forecasts import ForecastRecord
 from gates.view import CheckState, Opening, OutOfSync, Winner
 
 
@@ -61,11 +62,13 @@ class RecordOpenings:
     """Write the ledger of openings to the hub Workload's annotation, under its resourceVersion."""
 
     openings: tuple[Opening, ...]
+    forecast: ForecastRecord | None = None
+    """What the new opening is expected to lead to; written along."""
 
 
 @dataclass(frozen=True, slots=True)
 class PatchHubStatus:
-    """One status patch of the hub Workload under its resourceVersion; None leaves a field alone."""
+    """One status patch of the hub Workload under its resourceVersion; None leaves a field alone, empty removes it."""
 
     check_state: CheckState | None = None
     check_message: str | None = None
@@ -75,6 +78,11 @@ class PatchHubStatus:
     finished: tuple[str, str] | None = None
     """Reason and message of Finished=True."""
     topology_ready: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StopHubJob:
+    """Give the hub's job the status of one that nobody runs, in place of a copy that is gone or out of reach."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +107,13 @@ class RecordOutOfSync:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordForecast:
+    """Write to the hub Workload's annotation what was forecast, and what became of it."""
+
+    record: ForecastRecord
+
+
+@dataclass(frozen=True, slots=True)
 class EmitEvent:
     """An Event on the hub Workload; decided on transitions only."""
 
@@ -116,13 +131,24 @@ Action = (
     | SyncJob
     | RecordOpenings
     | PatchHubStatus
+    | StopHubJob
     | StartRound
     | RecordWinner
     | RecordOutOfSync
+    | RecordForecast
     | EmitEvent
 )
 WorkerAction = RemoveRemote | CreateReplica | UpdateReplicaSpec | OpenGate | DeactivateReplica | SyncJob
-HubAction = RecordOpenings | PatchHubStatus | StartRound | RecordWinner | RecordOutOfSync | EmitEvent
+HubAction = (
+    RecordOpenings
+    | PatchHubStatus
+    | StopHubJob
+    | StartRound
+    | RecordWinner
+    | RecordOutOfSync
+    | RecordForecast
+    | EmitEvent
+)
 
 
 @dataclass(frozen=True, slots=True)

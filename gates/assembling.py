@@ -2,11 +2,15 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from config.names import MULTIKUEUE_NAME
+from engine.forecasting.forecast import Forecast
 from gates.dialect import KUEUE, Dialect
+from gates.forecasts import Witness
 from gates.jobs.kinds import JobKind
 from gates.jobs.records import JobRecord
+from gates.jobs.status import stopped_status
 from gates.jobs.syncing import JobContext, MemberSync, most_urgent, sync_member
 from gates.marks import HubIdentity
 from gates.records import CheckEntry, HubRecord, Owner, ReplicaRecord
@@ -61,6 +65,9 @@ class WorkerFacts:
     """UIDs of replicas whose opening was seen to take effect."""
     busy: bool = False
     problem: str = ""
+    forecast: Forecast | None = None
+    forecast_reliable: bool = True
+    witness: Witness | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +102,7 @@ def assemble(snapshot: Snapshot, identity: HubIdentity, managed_by: str, now: st
         openings=hub.openings,
         winner=hub.winner,
         round_started_ns=hub.round_started_ns,
+        forecast=hub.forecast,
         ownership=ownership,
         owner_text=owner_text,
         managed_by_path=_managed_by_path(snapshot.jobs.kind),
@@ -102,6 +110,8 @@ def assemble(snapshot: Snapshot, identity: HubIdentity, managed_by: str, now: st
         replaces_slice=hub.replaces_slice,
         component=_component(snapshot),
         topology_due=_topology_due(snapshot),
+        job_readable=snapshot.jobs.kind is None or snapshot.jobs.known,
+        job_to_stop=bool(jobs_to_stop(snapshot.jobs, now)),
     )
     context = JobContext(hub.name, sum(count for _, count in hub.shape.counts) if hub.shape else 0, now)
     return Group(workload, tuple(_worker(facts, snapshot, identity, context) for facts in snapshot.workers))
@@ -115,6 +125,14 @@ def plan_jobs(jobs: HubJobs, remote: Sequence[JobRecord], context: JobContext) -
     return tuple(
         sync_member(jobs.kind, member, copies.get((member.namespace, member.name)), context) for member in jobs.members
     )
+
+
+def jobs_to_stop(jobs: HubJobs, now: str) -> list[tuple[JobRecord, dict[str, Any]]]:
+    """Return the hub's jobs that look as if they ran, each with the status of one that nobody runs."""
+    if jobs.kind is None:
+        return []
+    found = ((member, stopped_status(jobs.kind, member.body, now)) for member in jobs.members)
+    return [(member, status) for member, status in found if status is not None]
 
 
 def _worker(facts: WorkerFacts, snapshot: Snapshot, identity: HubIdentity, context: JobContext) -> Worker:
@@ -140,6 +158,9 @@ def _worker(facts: WorkerFacts, snapshot: Snapshot, identity: HubIdentity, conte
         serves_kind=facts.serves_kind,
         busy=facts.busy,
         problem=facts.problem,
+        forecast=facts.forecast,
+        forecast_reliable=facts.forecast_reliable,
+        witness=facts.witness,
     )
 
 

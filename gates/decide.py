@@ -7,10 +7,18 @@ from collections.abc import Callable, Mapping
 
 from gates.actions import Decision, PatchHubStatus, Step
 from gates.cleaning import remove_all, tidy
-from gates.following import admitting_remote, chosen_remote, evicted_remote, finished_remote, lost_remote
+from gates.following import (
+    abandoned_job,
+    admitting_remote,
+    chosen_remote,
+    evicted_remote,
+    finished_remote,
+    lost_remote,
+)
 from gates.pending import pending
-from gates.settings import Settings, UngatedPolicy
+from gates.settings import Dispatcher, Settings, UngatedPolicy
 from gates.texts import no_adapter, not_managed, previously, unsupported
+from gates.verifying import with_verification
 from gates.view import CheckState, Group, Ownership, Reach
 
 Row = Callable[[Group, int, Settings], Decision | None]
@@ -18,6 +26,10 @@ Row = Callable[[Group, int, Settings], Decision | None]
 
 def decide(group: Group, now_ns: int, settings: Settings, policies: Mapping[str, UngatedPolicy]) -> Decision:
     """Decide what to do about one Workload now."""
+    return with_verification(_decide(group, now_ns, settings, policies), group, now_ns, settings)
+
+
+def _decide(group: Group, now_ns: int, settings: Settings, policies: Mapping[str, UngatedPolicy]) -> Decision:
     for row in _SETTLED:
         decision = row(group, now_ns, settings)
         if decision is not None:
@@ -87,7 +99,20 @@ def _done_or_without_quota(group: Group, _now_ns: int, settings: Settings) -> De
     if not workload.is_true("Finished") and workload.is_true("QuotaReserved"):
         return None
     unreachable = any(worker.reach is not Reach.SYNCED for worker in group.listed)
-    return Decision("G2", remove_all(group), settings.worker_lost_ns if unreachable else None)
+    steps = (*remove_all(group), *_forget_clusters(group, settings))
+    return Decision("G2", steps, settings.worker_lost_ns if unreachable else None)
+
+
+def _forget_clusters(group: Group, settings: Settings) -> tuple[Step, ...]:
+    """Take back what an evicted Workload's status says of clusters.
+
+    Kueue leaves that out of what it applies then, but a field goes only when all who wrote it let go of it.
+    """
+    workload = group.workload
+    nominated = workload.nominated if settings.dispatcher is not Dispatcher.EXTERNAL else ()
+    if workload.is_true("Finished") or not (workload.cluster_name or nominated):
+        return ()
+    return (Step((PatchHubStatus(cluster_name="", nominated=() if nominated else None),)),)
 
 
 _SETTLED: tuple[Row, ...] = (
@@ -99,4 +124,5 @@ _SETTLED: tuple[Row, ...] = (
     _done_or_without_quota,
     finished_remote,
     evicted_remote,
+    abandoned_job,
 )

@@ -9,6 +9,7 @@ from gates.actions import (
     RecordOutOfSync,
     RecordWinner,
     Step,
+    StopHubJob,
     SyncJob,
 )
 from gates.cleaning import remove_losers
@@ -44,6 +45,9 @@ def finished_remote(group: Group, _now_ns: int, settings: Settings) -> Decision 
         return _out_of_sync(group, worker)
     if worker.job_sync is JobSync.FOREIGN:
         return Decision("G3c", notes=(_foreign_job(worker),), requeue_ns=settings.worker_lost_ns)
+    if not group.workload.job_readable:
+        # The remote job goes once the hub's Workload is finished, and with it the last word on how it ended.
+        return Decision("G3-owner", requeue_ns=settings.deferred_sync_ns)
     finish = PatchHubStatus(finished=(condition.reason, condition.message))
     return Decision("G3c", (*_sync_steps(worker), Step((finish,))))
 
@@ -98,6 +102,25 @@ def _another_runs(group: Group, worker: Worker) -> bool:
 
 def _is_evicted(worker: Worker) -> bool:
     return worker.replica is not None and worker.replica.is_true("Evicted")
+
+
+def abandoned_job(group: Group, now_ns: int, settings: Settings) -> Decision | None:
+    """Stop the hub's job for a copy that is gone, or out of reach for too long.
+
+    Before Kueue queues an evicted Workload again it waits for the job to stop, and nobody else will say that it did.
+    """
+    workload = group.workload
+    if not (workload.is_true("Evicted") and workload.job_to_stop):
+        return None
+    worker = group.worker(workload.cluster_name)
+    if worker is not None and worker.listed:
+        if worker.reach is Reach.UNREADABLE:
+            return Decision("G5-unknown", requeue_ns=settings.deferred_sync_ns)
+        if worker.reach is Reach.SYNCED and (worker.replica is not None or worker.job_present):
+            return None
+        if worker.reach is Reach.LOST and (remaining := _grace(worker, now_ns, settings)) > 0:
+            return Decision("G5", requeue_ns=remaining)
+    return Decision("G5", (Step((StopHubJob(),)),))
 
 
 def lost_remote(group: Group, now_ns: int, settings: Settings) -> Decision | None:

@@ -8,7 +8,7 @@ from typing import Final
 
 from config.api.meta import format_time
 from gates.ledger import known_openings
-from gates.opening import Grace, Hold, NextGate, Wait
+from gates.opening import Defer, Grace, Hold, NextGate, Wait
 from gates.settings import SECOND, Settings
 from gates.texts import MESSAGE_LIMIT, cut
 from gates.view import Group, Opening, Reach, Worker
@@ -35,6 +35,8 @@ def pending_message(group: Group, gate: NextGate, settings: Settings, notes: tup
             parts.append(f"no gate opens while {reserved_on} has quota reserved")
         case Grace(worker=worker, until_ns=until):
             parts.append(f"the gate of {worker.name} opens at {_time(until)} unless another worker has room")
+        case Defer(worker=worker, due_ns=due_ns, why=why):
+            parts.append(f"{worker.name} waits until {_time(due_ns)} at the latest: {why}")
         case _:
             pass
     lost = [worker.name for worker in group.listed if worker.reach is not Reach.SYNCED]

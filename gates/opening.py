@@ -7,6 +7,7 @@ workers can be read. See docs/decisions/0002 for the meaning of Open.
 from dataclasses import dataclass
 
 from gates.ledger import last_opening
+from gates.policies import Candidate, Later, Pick, choose
 from gates.settings import Settings
 from gates.view import Group, Opening, Replica, Worker
 
@@ -46,11 +47,21 @@ class Grace:
 
 
 @dataclass(frozen=True, slots=True)
+class Defer:
+    """A candidate waits because the policy says so; `due_ns` is when it no longer does."""
+
+    worker: Worker
+    due_ns: int
+    remaining_ns: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Idle:
     """Nobody asks for preemption."""
 
 
-NextGate = Open | Wait | Hold | Grace | Idle
+NextGate = Open | Wait | Hold | Grace | Defer | Idle
 
 
 def candidates(group: Group, now_ns: int) -> tuple[Worker, ...]:
@@ -70,13 +81,28 @@ def next_gate(group: Group, now_ns: int, settings: Settings) -> NextGate:
     if last is None and (until := _grace_end(queue, now_ns, settings)) > now_ns:
         return Grace(queue[0], until)
     if last is None or (remaining := remaining_window(last, now_ns, settings)) == 0:
-        free = next((worker for worker in queue if not worker.busy), None)
-        return _open(free, now_ns) if free is not None else Idle()
+        return _chosen(choose([_candidate(worker) for worker in queue], group, now_ns, settings), now_ns)
     holder = next((worker for worker in queue if worker.name == last.cluster), None)
     if holder is None or holder.busy or (holder.problem and holder is not queue[0]):
         # A worker that could not be written to is tried again in its turn, not over and over in others' time.
         return Wait(queue[0], last, remaining)
     return _open(holder, last.opened_ns if _took_effect(holder, last) else now_ns)
+
+
+def _chosen(choice: Pick | Later | None, now_ns: int) -> NextGate:
+    match choice:
+        case Pick(worker=worker):
+            return _open(worker, now_ns)
+        case Later(worker=worker, due_ns=due_ns, why=why):
+            return Defer(worker, due_ns, due_ns - now_ns, why)
+        case None:
+            return Idle()
+
+
+def _candidate(worker: Worker) -> Candidate:
+    replica = _asking(worker)
+    asked_ns = (replica.signal_ns or 0) - worker.clock_skew_ns
+    return Candidate(worker, asked_ns, is_late=bool(worker.problem) or replica.other_gate_closed)
 
 
 def _took_effect(worker: Worker, last: Opening) -> bool:
@@ -97,21 +123,21 @@ def _arrival(worker: Worker, now_ns: int) -> tuple[bool, bool, int, tuple[int, s
 
     A worker whose last write failed comes after the others, so that it cannot take window after window for nothing.
     """
+    replica, candidate = _asking(worker), _candidate(worker)
+    return (bool(worker.problem), replica.other_gate_closed, min(candidate.asked_ns, now_ns), worker.order)
+
+
+def _asking(worker: Worker) -> Replica:
     replica = worker.replica
     if replica is None or replica.signal_ns is None:
         message = f"worker {worker.name} does not ask for its gate"
         raise ValueError(message)
-    failing = bool(worker.problem)
-    return (failing, replica.other_gate_closed, _asked_ns(worker, replica.signal_ns, now_ns), worker.order)
-
-
-def _asked_ns(worker: Worker, signal_ns: int, now_ns: int) -> int:
-    return min(signal_ns - worker.clock_skew_ns, now_ns)
+    return replica
 
 
 def _grace_end(queue: tuple[Worker, ...], now_ns: int, settings: Settings) -> int:
     """Return until when the first gate waits: counted from the first request, so that later ones do not add to it."""
-    asked = (_asked_ns(w, w.replica.signal_ns, now_ns) for w in queue if w.replica and w.replica.signal_ns is not None)
+    asked = (min(_candidate(worker).asked_ns, now_ns) for worker in queue)
     return min(asked, default=now_ns) + settings.non_preempting_grace_ns
 
 

@@ -9,8 +9,16 @@ from typing import Any
 
 from config.api.meta import Condition, format_time
 from gates import marks
-from gates.actions import PatchHubStatus, RecordOpenings, RecordOutOfSync, RecordWinner, StartRound
+from gates.actions import (
+    PatchHubStatus,
+    RecordForecast,
+    RecordOpenings,
+    RecordOutOfSync,
+    RecordWinner,
+    StartRound,
+)
 from gates.dialect import Dialect
+from gates.forecasts import format_record
 from gates.ledger import format_openings
 from gates.records import HubRecord, ReplicaRecord
 from gates.texts import MESSAGE_LIMIT, cut
@@ -23,8 +31,11 @@ Operations = list[Obj]
 def hub_status_patch(hub: HubRecord, check: str, action: PatchHubStatus, now_ns: int) -> Operations:
     """Return the patch of a hub Workload's status."""
     operations = _check_patch(hub, check, action, now_ns)
-    if action.cluster_name is not None and action.cluster_name != hub.cluster_name:
-        operations.append(_set("/status/clusterName", action.cluster_name))
+    if action.cluster_name:
+        if action.cluster_name != hub.cluster_name:
+            operations.append(_set("/status/clusterName", action.cluster_name))
+    elif action.cluster_name is not None and hub.cluster_name:
+        operations.append({"op": "remove", "path": "/status/clusterName"})
     if action.nominated:
         operations.append(_set("/status/nominatedClusterNames", list(action.nominated)))
     elif action.nominated is not None and hub.nominated:
@@ -60,11 +71,16 @@ def _check_patch(hub: HubRecord, check: str, action: PatchHubStatus, now_ns: int
     return operations
 
 
-def hub_annotation(action: RecordOpenings | StartRound | RecordWinner | RecordOutOfSync) -> dict[str, str]:
+def hub_annotation(
+    action: RecordOpenings | StartRound | RecordWinner | RecordOutOfSync | RecordForecast,
+) -> dict[str, str]:
     """Return the annotation that a record of ours is kept in."""
     match action:
-        case RecordOpenings(openings=openings):
-            return {marks.GATE_OPENINGS: format_openings(openings)}
+        case RecordOpenings(openings=openings, forecast=forecast):
+            along = {} if forecast is None else {marks.FORECAST: format_record(forecast)}
+            return {marks.GATE_OPENINGS: format_openings(openings), **along}
+        case RecordForecast(record=record):
+            return {marks.FORECAST: format_record(record)}
         case StartRound(started_ns=started):
             return {marks.ROUND_STARTED: str(started)}
         case RecordWinner(winner=winner):

@@ -8,9 +8,10 @@ from gates.cleaning import remove_from
 from gates.dispatch import Nomination, nominate
 from gates.ledger import known_openings, last_opening
 from gates.narrative import pending_message
-from gates.opening import Grace, Hold, NextGate, Open, Wait, next_gate, remaining_window
+from gates.opening import Defer, Grace, Hold, NextGate, Open, Wait, next_gate, remaining_window
 from gates.settings import Settings, UngatedPolicy
 from gates.texts import MESSAGE_LIMIT, cut
+from gates.verifying import record_of
 from gates.view import CheckState, Component, GateSupport, Group, HubWorkload, Opening, Ownership, Reach, Worker
 
 Policies = Mapping[str, UngatedPolicy]
@@ -35,7 +36,7 @@ def pending(group: Group, now_ns: int, settings: Settings, policies: Policies, *
         return Decision("G7-observed", unrecorded)
     timer = _timer(gate, now_ns, settings)
     if workload.cluster_name and not workload.elastic:
-        return Decision("G8", requeue_ns=timer)
+        return Decision("G8-forget", (Step((PatchHubStatus(cluster_name=""),)),), timer)
     if workload.ownership is Ownership.UNKNOWN:
         return _unreadable_owner(workload, timer)
     if not workload.other_checks_ready:
@@ -59,7 +60,7 @@ def _opening_steps(group: Group, gate: NextGate) -> Steps:
     ledger = _with(known_openings(group), gate.opening)
     if ledger == group.workload.openings:
         return (Step((action,)),)
-    return (Step((RecordOpenings(ledger),)), Step((action,)))
+    return (Step((RecordOpenings(ledger, record_of(gate.worker, gate.opening)),)), Step((action,)))
 
 
 def _unrecorded(group: Group) -> Steps:
@@ -81,7 +82,7 @@ def _no_later_than(group: Group, now_ns: int) -> tuple[Opening, ...]:
 
 def _timer(gate: NextGate, now_ns: int, settings: Settings) -> int | None:
     match gate:
-        case Wait(remaining_ns=remaining):
+        case Wait(remaining_ns=remaining) | Defer(remaining_ns=remaining):
             return remaining
         case Grace(until_ns=until):
             return until - now_ns

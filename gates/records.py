@@ -14,6 +14,7 @@ import orjson
 from config.api.meta import Condition, conditions, parse_time
 from config.names import KUEUE_GROUP, MULTIKUEUE_NAME
 from gates import marks
+from gates.forecasts import ForecastRecord, parse_record
 from gates.ledger import parse_openings
 from gates.shape import SpecShape, spec_shape
 from gates.view import CheckState, Opening, OutOfSync, Winner
@@ -76,6 +77,7 @@ class HubRecord:
     openings: tuple[Opening, ...] = ()
     winner: Winner | None = None
     round_started_ns: int | None = None
+    forecast: ForecastRecord | None = None
     out_of_sync: Mapping[str, OutOfSync] = field(default_factory=dict)
     owner: Owner | None = None
     component_index: int | None = None
@@ -158,6 +160,7 @@ def hub_record(raw: Obj, kinds: Container[str] = ()) -> HubRecord:
         openings=parse_openings(annotations.get(marks.GATE_OPENINGS)),
         winner=parse_winner(annotations.get(marks.WINNER)),
         round_started_ns=_whole(annotations, marks.ROUND_STARTED),
+        forecast=parse_record(annotations.get(marks.FORECAST)),
         out_of_sync=_out_of_sync(annotations),
         owner=_owner(metadata, annotations, kinds),
         component_index=_whole(annotations, marks.COMPONENT_INDEX),

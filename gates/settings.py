@@ -13,6 +13,15 @@ class Dispatcher(StrEnum):
     ALL_AT_ONCE = "AllAtOnce"
     INCREMENTAL = "Incremental"
     EXTERNAL = "External"
+    FORECAST_FIRST = "ForecastFirst"
+
+
+class GatePolicy(StrEnum):
+    """Which of those that ask gets its gate next."""
+
+    FIRST_COME_FIRST_SERVED = "FirstComeFirstServed"
+    LEAST_DISRUPTION = "LeastDisruption"
+    PREFER_NO_PREEMPTION = "PreferNoPreemption"
 
 
 class UngatedPolicy(StrEnum):
@@ -40,3 +49,9 @@ class Settings:
     reject_ownerless: bool = False
     managed_by: str = "kueue.x-k8s.io/multikueue"
     max_out_of_sync: int = 3
+    policy: GatePolicy = GatePolicy.FIRST_COME_FIRST_SERVED
+    grace_ns: int = 10 * SECOND
+    """How long those that ask wait for others, under the policies that wait."""
+    skip_futile: bool = False
+    forecast_round_ns: int = 30 * SECOND
+    """How long the worker that is forecast to fit is tried alone."""

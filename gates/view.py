@@ -10,6 +10,8 @@ from enum import StrEnum
 from typing import Final
 
 from config.api.meta import Condition
+from engine.forecasting.forecast import Forecast
+from gates.forecasts import ForecastRecord, Witness
 
 
 class CheckState(StrEnum):
@@ -152,6 +154,12 @@ class Worker:
     """An action of ours is on its way there, or rests after a failure: nothing new is begun."""
     problem: str = ""
     """What last went wrong there with this Workload."""
+    forecast: Forecast | None = None
+    """What the worker would do with the Workload if its gate were open; None where nobody asked, or nobody knows."""
+    forecast_reliable: bool = True
+    """Whether forecasts for this worker were right often enough."""
+    witness: Witness | None = None
+    """What happened there since the gate was opened; None while that is not completely known."""
 
     @property
     def listed(self) -> bool:
@@ -209,6 +217,8 @@ class HubWorkload:
     openings: tuple[Opening, ...] = ()
     winner: Winner | None = None
     round_started_ns: int | None = None
+    forecast: ForecastRecord | None = None
+    """The forecast behind the last opening."""
     ownership: Ownership = Ownership.MANAGED
     owner_text: str = ""
     managed_by_path: str = "spec.managedBy"
@@ -217,6 +227,10 @@ class HubWorkload:
     component: Component | None = None
     topology_due: bool = False
     """The winner has a topology assignment that the hub's pod sets still wait for."""
+    job_readable: bool = True
+    """Whether it is known how the hub's job stands, be it that there is none."""
+    job_to_stop: bool = False
+    """The hub's job still says that it runs, as its copy on a worker did last."""
 
     @property
     def attempt_ns(self) -> int:

@@ -7,10 +7,12 @@ from functools import partial
 
 from config.kubeconfig.access import ClusterAccess
 from config.settings import Configuration
+from engine.configuration import KueueConfiguration
 from engine.cost.models import CostModel
 from gates.actions import Decision
+from gates.forecasts import ForecastRecord
 from gates.marks import HubIdentity
-from gates.settings import Dispatcher, Settings, UngatedPolicy
+from gates.settings import Dispatcher, GatePolicy, Settings, UngatedPolicy
 from gates.view import Group
 from manager.absences import Absences
 from manager.access import AccessLoader, sources
@@ -19,16 +21,20 @@ from manager.cost.fleet import CostFleet
 from manager.cost.models import configured_model
 from manager.errors import StartupError
 from manager.fleet import Fleet
+from manager.forecasts import Forecasts
 from manager.garbage import GarbageCollector
 from manager.hub import HubLink, HubNotices
 from manager.hubwrites import HubHand
+from manager.inspection import Inspector
 from manager.kinds import NAMESPACES, job_kinds
+from manager.kueue_configuration import KueueConfigurationError, load_kueue_configuration
 from manager.lanes import Lanes
 from manager.leadership import Alone, Leadership
 from manager.logs import get_log
 from manager.metrics import Metrics, Role
+from manager.observation import Observation
 from manager.queue import KeyedQueue
-from manager.reconciler import Hands, Pulse, Reconciler, Rules
+from manager.reconciler import Hands, Listeners, Look, Pulse, Reconciler, Rules
 from manager.remote import RemoteHand
 from manager.rivals import Rivals
 from manager.snapshots import Snapshots
@@ -46,6 +52,22 @@ class Observers:
     """Who is told what the daemon does; for journals and tests."""
 
     on_decision: Callable[[Group, Decision], None] | None = None
+    on_look: Callable[[Look], None] | None = None
+    on_forecast: Callable[[Key, ForecastRecord], None] | None = None
+    on_forgotten: Callable[[Key], None] | None = None
+
+    def listeners(self, forecasts: Forecasts | None) -> Listeners:
+        """Return who listens to the reconciler."""
+        tell = self.on_decision
+        looks = [] if tell is None else [lambda look: tell(look.group, look.decision)]
+        looks += [] if self.on_look is None else [self.on_look]
+        records = [] if self.on_forecast is None else [self.on_forecast]
+        endings = [] if self.on_forgotten is None else [self.on_forgotten]
+        if forecasts is not None:
+            looks.append(lambda look: forecasts.note_decision(look.group, look.decision))
+            records.append(lambda _key, record: forecasts.note_record(record))
+            endings.append(forecasts.forget)
+        return Listeners(tuple(looks), tuple(records), tuple(endings))
 
 
 def settings_of(configuration: Configuration) -> Settings:
@@ -61,12 +83,28 @@ def settings_of(configuration: Configuration) -> Settings:
         round_ns=_ns(dispatcher.round_timeout.total_seconds()),
         worker_lost_ns=_ns(configuration.worker_lost_timeout.total_seconds()),
         reject_ownerless=configuration.jobs.ownerless_workloads == "Reject",
+        policy=GatePolicy(gates.policy),
+        grace_ns=_ns(gates.grace_period.total_seconds()),
+        skip_futile=gates.skip_futile,
+        forecast_round_ns=_ns(dispatcher.forecast_round_timeout.total_seconds()),
     )
 
 
 def policies_of(configuration: Configuration) -> Mapping[str, UngatedPolicy]:
     """Return what to do with each worker whose Kueue does not know gates."""
     return {worker.name: UngatedPolicy(worker.gates_unsupported) for worker in configuration.workers}
+
+
+def kueues_of(configuration: Configuration) -> Mapping[str, KueueConfiguration]:
+    """Return the Kueue Configurations that are known, by worker."""
+    found = {}
+    for index, worker in enumerate(configuration.workers):
+        if worker.kueue_configuration is not None:
+            try:
+                found[worker.name] = load_kueue_configuration(worker.kueue_configuration)
+            except KueueConfigurationError as error:
+                raise StartupError(f"workers[{index}].kueueConfiguration: {error}") from error
+    return found
 
 
 async def identify(configuration: Configuration, access: ClusterAccess, surroundings: Surroundings) -> HubIdentity:
@@ -101,6 +139,7 @@ class Daemon:
         self.elected = asyncio.Event()
         """Set once this instance may act."""
         self._kinds = job_kinds(configuration.jobs)
+        self._kueues = kueues_of(configuration)
         self.identity = identity
         clock, jitter = surroundings.clock, surroundings.jitter
         self.workloads: KeyedQueue[Key] = KeyedQueue(clock)
@@ -134,19 +173,28 @@ class Daemon:
             clock,
             self._worker_changed,
         )
+        self.forecasts = (
+            Forecasts(configuration.forecast, settings, identity, self.fleet.links, clock)
+            if configuration.forecast.enabled
+            else None
+        )
         self.costs = self._cost_fleet(access, model) if model is not None else None
         self.lanes = Lanes(clock, jitter, self.workloads.add_after, self._note_failure)
         self.metrics = Metrics(Role.STANDALONE if isinstance(self._leadership, Alone) else Role.LEADER)
         remote = RemoteHand(self.hub, identity, clock, self._leadership.confirm, self.metrics)
+        links, missing_since = self.fleet.links, self._absences.missing_since
+        snapshots = Snapshots(self.hub, links, missing_since, self.lanes, clock, self.forecasts)
+        rules = Rules(identity, settings, policies_of(configuration))
+        self.inspector = Inspector(self.hub, self.fleet, snapshots, rules, self.forecasts, clock)
         self._reconciler = Reconciler(
             self.hub,
-            self.fleet.links,
-            Snapshots(self.hub, self.fleet.links, self._absences.missing_since, self.lanes, clock),
+            links,
+            snapshots,
             Hands(HubHand(self.hub, clock, self.metrics), remote, self.lanes),
-            Rules(identity, settings, policies_of(configuration)),
+            rules,
             self.workloads,
             Pulse(clock, jitter),
-            on_decision=(observers or Observers()).on_decision,
+            listeners=(observers or Observers()).listeners(self.forecasts),
         )
         self._rivals = wakeups.rivals = Rivals(self.hub, configuration.hub.controller_name, clock)
         self._statuses = Statuses(self.hub, self.fleet, self.conditions, self._rivals, clock, jitter)
@@ -224,7 +272,14 @@ class Daemon:
             self.identity.origin,
             self._kinds,
             notices,
+            self._observe(name, access),
         )
+
+    def _observe(self, name: str, access: ClusterAccess) -> Observation | None:
+        if self.forecasts is None:
+            return None
+        kueue = self._kueues.get(name) or load_kueue_configuration(None)
+        return Observation(name, access, self._surroundings, kueue, self._wakeups.remote_workload)
 
 
 def _ns(seconds: float) -> int:

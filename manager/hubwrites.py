@@ -6,7 +6,8 @@ nobody else writes in between.
 
 from config.api.meta import format_time
 from config.names import CONTROLLER_NAME
-from gates.actions import EmitEvent, HubAction, PatchHubStatus
+from gates.actions import EmitEvent, HubAction, PatchHubStatus, StopHubJob
+from gates.assembling import jobs_to_stop
 from gates.patches import hub_annotation, hub_status_patch
 from gates.records import HubRecord
 from gates.texts import EVENT_LIMIT, cut
@@ -41,6 +42,9 @@ class HubHand:
             case EmitEvent():
                 await self._emit(hub, action)
                 return hub
+            case StopHubJob():
+                await self._stop_jobs(hub)
+                return hub
             case _:
                 annotations = hub_annotation(action)
                 return await self._annotate(hub, annotations)
@@ -74,6 +78,14 @@ class HubHand:
     async def warn(self, identity: Identity, message: str) -> None:
         """Write an Event about a Workload that cannot be read."""
         await self._write_event(identity, EmitEvent("Unreadable", message, warning=True))
+
+    async def _stop_jobs(self, hub: HubRecord) -> None:
+        jobs = self._hub.jobs_of(hub)
+        for job, status in jobs_to_stop(jobs, format_time(self._clock.now_ns())):
+            if jobs.kind is not None:
+                key, fence = Key(job.namespace, job.name), Precondition(job.uid, job.resource_version)
+                operations = [{"op": "add", "path": "/status", "value": status}]
+                await self._hub.jobs[jobs.kind.gvk].resource.json_patch(key, operations, fence, subresource="status")
 
     async def _emit(self, hub: HubRecord, action: EmitEvent) -> None:
         await self._write_event(Identity(Key(hub.namespace, hub.name), hub.uid, hub.resource_version), action)

@@ -65,6 +65,11 @@ class Lanes:
         lane = self._lanes.get((key, cluster))
         return lane is not None and (lane.task is not None or self._clock.monotonic() < lane.rests_until - _ROUNDING)
 
+    def rest_left(self, key: Key, cluster: str) -> float:
+        """Return for how many seconds a lane rests on."""
+        lane = self._lanes.get((key, cluster))
+        return max(0.0, lane.rests_until - self._clock.monotonic()) if lane is not None else 0.0
+
     def problem(self, key: Key, cluster: str) -> str:
         """Return what last went wrong, until something goes right again."""
         lane = self._lanes.get((key, cluster))

@@ -15,6 +15,7 @@ from gates.actions import (
     Decision,
     HubAction,
     OpenGate,
+    RecordForecast,
     RemoveRemote,
     SyncJob,
     UpdateReplicaSpec,
@@ -22,6 +23,7 @@ from gates.actions import (
 )
 from gates.assembling import Snapshot, assemble
 from gates.decide import decide
+from gates.forecasts import ForecastRecord
 from gates.marks import HubIdentity
 from gates.records import HubRecord
 from gates.settings import SECOND, Settings, UngatedPolicy
@@ -60,6 +62,27 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True)
+class Look:
+    """One look at one Workload: everything that the decision depended on, and the decision."""
+
+    group: Group
+    now_ns: int
+    settings: Settings
+    policies: Mapping[str, UngatedPolicy]
+    decision: Decision
+
+
+@dataclass(frozen=True, slots=True)
+class Listeners:
+    """Whom a reconciler tells what it does; the callbacks return at once."""
+
+    on_look: tuple[Callable[[Look], None], ...] = ()
+    on_forecast: tuple[Callable[[Key, ForecastRecord], None], ...] = ()
+    """Called after the record of a forecast was written."""
+    on_forgotten: tuple[Callable[[Key], None], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Hands:
     """The ways to act."""
 
@@ -89,7 +112,7 @@ class Reconciler:
         queue: KeyedQueue[Key],
         pulse: Pulse,
         *,
-        on_decision: Callable[[Group, Decision], None] | None = None,
+        listeners: Listeners | None = None,
     ) -> None:
         self._hub = hub
         self._links = links
@@ -99,7 +122,7 @@ class Reconciler:
         self._queue = queue
         self._clock = pulse.clock
         self._jitter = pulse.jitter
-        self._on_decision = on_decision
+        self._listeners = listeners or Listeners()
         self._known: dict[Key, HubRecord] = {}
         self._failures: dict[Key, int] = {}
         self._notes: dict[Key, tuple[str, ...]] = {}
@@ -138,10 +161,10 @@ class Reconciler:
             return
         self._known[key] = record
         self._confirm(key, group)
-        settings = self._settings(group)
-        decision = decide(group, self._clock.now_ns(), settings, self._rules.policies)
-        if self._on_decision is not None:
-            self._on_decision(group, decision)
+        now_ns, settings, policies = self._clock.now_ns(), self._settings(group), self._rules.policies
+        decision = decide(group, now_ns, settings, policies)
+        for listener in self._listeners.on_look:
+            listener(Look(group, now_ns, settings, policies, decision))
         self._report(key, decision)
         wrote = await self._run_steps(key, snapshot, group, decision)
         if found is None and not decision.actions:
@@ -191,6 +214,9 @@ class Reconciler:
     async def _write_hub(self, hub: HubRecord, check: str, actions: Iterable[HubAction]) -> HubRecord:
         for action in actions:
             hub = await self._hands.hub.carry_out(hub, check, action)
+            if isinstance(action, RecordForecast):
+                for listener in self._listeners.on_forecast:
+                    listener(Key(hub.namespace, hub.name), action.record)
         return hub
 
     def _start(self, key: Key, hub: HubRecord, actions: list[WorkerAction]) -> list[asyncio.Task[bool]]:
@@ -199,6 +225,9 @@ class Reconciler:
         for action in actions:
             link = self._links.get(action.cluster)
             if link is None or self._hands.lanes.is_busy(key, action.cluster):
+                # An earlier alarm may have taken the place of the one that was to ring when the rest is over.
+                if (rest := self._hands.lanes.rest_left(key, action.cluster)) > 0:
+                    self._queue.add_after(key, rest)
                 continue
 
             async def carry_out(link: WorkerLink = link, action: WorkerAction = action) -> None:
@@ -245,6 +274,8 @@ class Reconciler:
         self._hands.lanes.forget(key)
         for link in self._links.values():
             link.memory.pop(key, None)
+        for listener in self._listeners.on_forgotten:
+            listener(key)
 
     def _now(self) -> str:
         return format_time(self._clock.now_ns())

@@ -6,6 +6,8 @@ import random
 import signal
 import socket
 from collections.abc import Coroutine
+from dataclasses import replace
+from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
@@ -16,10 +18,12 @@ from config.kubeconfig.errors import KubeconfigError
 from config.kubeconfig.sources import load_hub_kubeconfig
 from config.settings import Configuration
 from gates.leadership import Terms
+from manager.api import serve_api
 from manager.clock import SystemClock
 from manager.daemon import Daemon, Observers, identify
 from manager.election import Candidacy, ElectionThread
 from manager.errors import StartupError
+from manager.journal import Journal, JournalLimits
 from manager.leadership import Alone, Leadership, LeadershipLostError
 from manager.logs import configure_logging, get_log
 from manager.systemd import Supervisor
@@ -45,12 +49,21 @@ async def serve(configuration: Configuration, observers: Observers | None = None
     access = hub_access(configuration)
     try:
         identity = await identify(configuration, access, surroundings)
+        journal = journal_of(configuration, surroundings)
         leadership = leadership_of(configuration, access, surroundings)
-        daemon = Daemon(configuration, access, identity, surroundings, observers, leadership=leadership)
+        observed = _observed(journal, observers or Observers())
+        daemon = Daemon(configuration, access, identity, surroundings, observed, leadership=leadership)
     except ValueError as error:
         raise StartupError(f"hub.kubeconfig: {error}") from error
     get_log().info("daemon.started", origin=identity.origin)
-    await run_until(daemon, stopped, Supervisor.from_environment(os.environ), surroundings.clock)
+    if journal is not None:
+        journal.start()
+    try:
+        supervisor, socket = Supervisor.from_environment(os.environ), configuration.api.socket
+        await run_until(daemon, stopped, supervisor, surroundings.clock, socket)
+    finally:
+        if journal is not None:
+            journal.close()
     get_log().info("daemon.stopped")
 
 
@@ -63,11 +76,30 @@ def stop_signal() -> asyncio.Event:
     return stopped
 
 
-async def run_until(daemon: Daemon, stopped: asyncio.Event, supervisor: Supervisor, clock: Clock) -> None:
+def journal_of(configuration: Configuration, surroundings: Surroundings) -> Journal | None:
+    """Return the journal that the configuration asks for; it does nothing yet."""
+    section = configuration.journal
+    if section.path is None:
+        return None
+    clock = surroundings.clock
+    return Journal(section.path, JournalLimits(section.max_age, section.max_size), clock.now_ns, clock.monotonic)
+
+
+def _observed(journal: Journal | None, observers: Observers) -> Observers:
+    if journal is None:
+        return observers
+    return replace(observers, on_look=journal.note_look, on_forecast=journal.note_forecast, on_forgotten=journal.forget)
+
+
+async def run_until(
+    daemon: Daemon, stopped: asyncio.Event, supervisor: Supervisor, clock: Clock, socket: Path | None = None
+) -> None:
     """Run a daemon until it is told to stop; then let it finish what it is doing, in bounded time."""
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(daemon.run()), group.create_task(_report(daemon, supervisor, clock))]
+            if socket is not None:
+                tasks.append(group.create_task(serve_api(socket, daemon.inspector)))
             await stopped.wait()
             supervisor.stopping()
             await daemon.drain(_DRAIN_SECONDS)

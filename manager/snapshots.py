@@ -6,6 +6,7 @@ from gates.assembling import HubJobs, Snapshot, WorkerFacts
 from gates.jobs.records import JobRecord
 from gates.records import CheckEntry, HubRecord, ReplicaRecord
 from gates.view import CheckState, Reach
+from manager.forecasts import Forecasts, Insight
 from manager.hub import HubLink
 from manager.lanes import Lanes
 from manager.remote import odd_members, remote_members
@@ -25,15 +26,17 @@ class Snapshots:
         lost_since: Callable[[str], int],
         lanes: Lanes,
         clock: Clock,
+        forecasts: Forecasts | None = None,
     ) -> None:
+        self._forecasts = forecasts
         self._hub = hub
         self._links = links
         self._lost_since = lost_since
         self._lanes = lanes
         self._clock = clock
 
-    def take(self, record: HubRecord, *, departed: bool) -> Snapshot:
-        """Return everything about one Workload."""
+    def take(self, record: HubRecord, *, departed: bool, on_demand: bool = False) -> Snapshot:
+        """Return everything about one Workload; on demand with a forecast of every worker."""
         checks = self._hub.our_checks()
         entry = record.check(checks)
         listed = (self._hub.clusters_of(entry.name) if entry is not None else None) or ()
@@ -43,8 +46,11 @@ class Snapshots:
         near = [name for name in listed if not over or self._may_hold(name, record, jobs)]
         far = [name for name in self._links if name not in positions and self._may_hold(name, record, jobs)]
         names = (*near, *sorted(far))
-        waiting = _is_waiting(entry, record)
-        facts = (self._facts(name, positions.get(name), record, jobs, waiting=waiting) for name in names)
+        tries_gates = not on_demand and _is_waiting(entry, record)
+        facts = (
+            self._facts(name, positions.get(name), record, jobs, tries_gates=tries_gates, on_demand=on_demand)
+            for name in names
+        )
         return Snapshot(
             hub=record,
             our_checks=checks,
@@ -71,7 +77,14 @@ class Snapshots:
         return entry is None or self._hub.clusters_of(entry.name) is not None
 
     def _facts(
-        self, name: str, position: int | None, record: HubRecord, jobs: HubJobs, *, waiting: bool
+        self,
+        name: str,
+        position: int | None,
+        record: HubRecord,
+        jobs: HubJobs,
+        *,
+        tries_gates: bool,
+        on_demand: bool,
     ) -> WorkerFacts:
         link = self._links.get(name)
         key = Key(record.namespace, record.name)
@@ -86,6 +99,9 @@ class Snapshots:
         replica = found if isinstance(found, ReplicaRecord) and reach is Reach.SYNCED else None
         memory = link.recall(key)
         now = self._clock.monotonic()
+        insight = Insight()
+        if self._forecasts is not None and reach is Reach.SYNCED:
+            insight = self._forecasts.about(link, record, replica, on_demand=on_demand)
         return WorkerFacts(
             name=name,
             position=position,
@@ -93,7 +109,7 @@ class Snapshots:
             lost_since_ns=self._lost_since(name) if reach is Reach.LOST else None,
             clock_skew_ns=link.clock_skew_ns,
             dialect=link.dialect,
-            gates=link.judge_gates(key, replica, may_try=waiting and position is not None),
+            gates=link.judge_gates(key, replica, may_try=tries_gates and position is not None),
             replica=replica,
             jobs=_jobs(link, key, jobs) if reach is Reach.SYNCED else (),
             foreign_workload=memory.foreign_workload_until > now,
@@ -102,6 +118,9 @@ class Snapshots:
             confirmed=frozenset(memory.confirmed),
             busy=self._lanes.is_busy(key, name),
             problem=problem,
+            forecast=insight.forecast,
+            forecast_reliable=insight.is_reliable,
+            witness=insight.witness,
         )
 
 

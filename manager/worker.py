@@ -21,6 +21,7 @@ from gates.view import GateSupport, Reach
 from manager.judgement import GateJudgement
 from manager.kinds import WORKLOADS, api_kind
 from manager.logs import get_log
+from manager.observation import Observation
 from manager.permissions import complaint, needs_on_worker
 from workerclient.cache import Unreadable
 from workerclient.cluster import ClientLimits, ClusterClient, Connection, ConnectionReport, Followed, Surroundings
@@ -68,8 +69,11 @@ class WorkerLink:
         origin: str,
         kinds: Sequence[JobKind],
         notices: Notices,
+        observation: Observation | None = None,
     ) -> None:
         self.name = name
+        self.observation = observation
+        """What forecasts are made from; None when they are switched off."""
         self.access = access
         self.dialect: Dialect = KUEUE
         self.memory: dict[Key, Remembered] = {}
@@ -196,10 +200,14 @@ class WorkerLink:
             group.create_task(self._understand())
             group.create_task(self._ask_permissions())
             group.create_task(self._doubt())
+            if self.observation is not None:
+                group.create_task(self.observation.run())
 
     def reconfigure(self, access: ClusterAccess) -> None:
         """Go on with another address or identity."""
         self.client.reconfigure(access)
+        if self.observation is not None:
+            self.observation.reconfigure(access)
         self.access = access
         if self.report.connection is Connection.CONNECTED:
             self._is_understood = False  # it may be another cluster, or an upgraded one

@@ -79,8 +79,8 @@ def evict_by_placing_again(task: GroupTask) -> Iterator[GroupEnd]:
             task.is_complete &= is_complete
             if task.explains and not task.steps:
                 task.steps = explain_reprieve(room, ties, violations)
-            for end in ends:
-                yield GroupEnd(end.victims, violations, None)
+            # Where everybody may return, the group had found room in the first place and nobody was looked at.
+            yield from (GroupEnd(end.victims, violations, None) for end in ends if end.victims)
 
 
 def evict_from_lowest_priority(task: GroupTask, ways: Sequence[Placement]) -> Iterator[GroupEnd]:

@@ -42,6 +42,11 @@ _CAUSE_TEXT: Final = {
 }
 
 
+def preemption_reason(message: str) -> PreemptionReason | None:
+    """Return the reason that a message of a Preempted condition tells, also after the workload got quota again."""
+    return next((reason for reason, text in _CAUSE_TEXT.items() if f"due to {text};" in message), None)
+
+
 def cluster_queue_inactive(name: str) -> str:
     """Return the message for a workload whose ClusterQueue admits nothing."""
     return f"ClusterQueue {name} is inactive"

@@ -8,6 +8,7 @@ from gates.view import JobSync
 Obj = dict[str, Any]
 
 _SUSPENDED: Final = "Suspended"
+_RUNNING: Final = frozenset({"active", "ready", "terminating", "startTime"})
 _ENDED: Final = frozenset({"Complete", "Failed"})
 
 
@@ -25,14 +26,39 @@ def hub_status(kind: JobKind, hub_job: Obj, remote_job: Obj, now: str) -> tuple[
             return _copied(here, there) if there else (JobSync.NONE, here)
 
 
+def stopped_status(kind: JobKind, hub_job: Obj, now: str) -> Obj | None:
+    """Return the status of a hub's job that nobody runs any more; None if it needs no change, or not yet."""
+    here = _status(hub_job)
+    match kind.status:
+        case StatusSync.NOTHING | StatusSync.POD:
+            return None
+        case StatusSync.WHOLE:
+            return {} if here else None
+        case StatusSync.BATCH_JOB:
+            if not _is_suspended(hub_job) or not here.get("active") or _has(here, _ENDED):
+                return None
+            idle = {name: value for name, value in here.items() if name not in _RUNNING}
+            return {**idle, "conditions": _with_suspended(here, now)}
+
+
 def _batch_job(hub_job: Obj, remote_job: Obj, now: str) -> tuple[JobSync, Obj]:
-    """A start time on a suspended hub job would freeze its spec, so a running copy's status waits (KEP-693)."""
+    """A start time on a suspended hub job would freeze its spec, so a running copy's status waits (KEP-693).
+
+    So does that of a copy which was stopped while the hub's job still runs: a running job's start time cannot be taken
+    away.
+    """
     here, there = _status(hub_job), _status(remote_job)
+    if not _is_suspended(hub_job) and "startTime" in here and "startTime" not in there and not _has(there, _ENDED):
+        return JobSync.DEFERRED, here
     if not _is_suspended(hub_job) or _is_suspended(remote_job) or _has(there, _ENDED):
         return _copied(here, there)
     if _has(here, {_SUSPENDED}):
         return JobSync.DEFERRED, here
-    # Kubernetes 1.36 refuses later spec changes of a suspended Job without this condition.
+    return JobSync.COPY_STATUS, {**here, "conditions": _with_suspended(here, now)}
+
+
+def _with_suspended(status: Obj, now: str) -> list[Obj]:
+    """Kubernetes 1.36 refuses later spec changes of a suspended Job without this condition."""
     suspended = {
         "type": _SUSPENDED,
         "status": "True",
@@ -41,8 +67,7 @@ def _batch_job(hub_job: Obj, remote_job: Obj, now: str) -> tuple[JobSync, Obj]:
         "lastTransitionTime": now,
         "lastProbeTime": now,
     }
-    others = [c for c in here.get("conditions") or [] if c.get("type") != _SUSPENDED]
-    return JobSync.COPY_STATUS, {**here, "conditions": [*others, suspended]}
+    return [*(c for c in status.get("conditions") or [] if c.get("type") != _SUSPENDED), suspended]
 
 
 def _pod(hub_job: Obj, here: Obj, there: Obj) -> tuple[JobSync, Obj]:

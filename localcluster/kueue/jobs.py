@@ -24,7 +24,7 @@ from localcluster.kueue.job_workload import (
     workload_name,
 )
 from localcluster.kueue.owners import controller_of, without_finalizer
-from localcluster.kueue.priorities import priority_fields
+from localcluster.kueue.priorities import changed_priority, priority_fields
 from localcluster.kueue.profile import KueueProfile
 from localcluster.kueue.workload_life import is_finished
 from localcluster.kueue.writing import Writer
@@ -128,6 +128,9 @@ class Jobs:
             return self._finish(workload, reason, outcome.get("message", ""), now_ns)
         if self._copy_cost(job, workload):
             return True
+        changed = None if prebuilt_name(job) else changed_priority(self._store, job, workload)
+        if changed is not None:
+            return self._writer.patch(self._workload_kind, workload, {"spec": changed})
         if is_true(conditions(workload), written.EVICTED):
             return self._stop(job) or self._release(job, workload, now_ns)
         if Phase.of(workload) is not Phase.ADMITTED:

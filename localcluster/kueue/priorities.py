@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from engine.cycles.object_events import Phase
 from localcluster.kinds import Obj
 from localcluster.kueue_kinds.vocabulary import GROUP
 from localcluster.store import Store
@@ -22,6 +23,20 @@ def priority_fields(store: Store, job: Obj) -> dict[str, Any] | None:
         if each.get("globalDefault"):
             return _from_class(store, CLASS_KINDS[1], each["metadata"]["name"])
     return {"priority": 0}
+
+
+def changed_priority(store: Store, job: Obj, workload: Obj) -> dict[str, Any] | None:
+    """Return the fields of a Workload's spec that follow a Job's new WorkloadPriorityClass, None if it is the old one.
+
+    A Workload whose priority comes from its pods does not follow, nor does one that reserved quota without any class.
+    """
+    name = (job["metadata"].get("labels") or {}).get(PRIORITY_CLASS_LABEL)
+    present = workload["spec"].get("priorityClassRef")
+    if not name or (present or {}).get("name") == name:
+        return None
+    if (present is None and Phase.of(workload).holds_quota) or (present or {}).get("group", GROUP) != GROUP:
+        return None
+    return _from_class(store, CLASS_KINDS[0], name)
 
 
 def _from_class(store: Store, resource: tuple[str, str], name: str) -> dict[str, Any] | None:

@@ -1,10 +1,12 @@
 """Writes to a store, fenced by the version that they were decided on.
 
 A write that comes too late is dropped: whatever overtook it makes its controller look again. Any other refusal is
-logged, because it means that the stand-in and the API server disagree.
+logged, because it means that the stand-in and the API server disagree. Kueue applies the status of Workloads
+server-side, so a field of it that somebody else wrote too stays when Kueue leaves it out.
 """
 
 import logging
+from collections.abc import Callable
 from typing import Any, Final
 
 from config.names import KUEUE_GROUP
@@ -29,14 +31,18 @@ class Writer:
     def write(self, change: StatusWrite) -> bool:
         """Write the status of a Workload; tell whether it is there now."""
         name, namespace = change.key.name, change.key.namespace
-        return self._patch(self._workloads, name, namespace, change.merge_patch(), "status")
+        patch = change.merge_patch()
+        return self._change(
+            self._workloads, name, namespace, lambda stored: merge_patch(stored, _kept(stored, patch)), "status"
+        )
 
     def patch(self, kind: Kind, seen: Obj, patch: dict[str, Any], subresource: str = "") -> bool:
         """Lay a merge patch over an object if it is still as it was seen; tell whether it was."""
         metadata = seen["metadata"]
         fence = {"resourceVersion": metadata["resourceVersion"]}
         fenced = {**patch, "metadata": {**patch.get("metadata", {}), **fence}}
-        return self._patch(kind, metadata["name"], metadata.get("namespace", ""), fenced, subresource)
+        name, namespace = metadata["name"], metadata.get("namespace", "")
+        return self._change(kind, name, namespace, lambda stored: merge_patch(stored, fenced), subresource)
 
     def create(self, kind: Kind, obj: Obj, namespace: str) -> bool:
         """Create an object; tell whether it is there now."""
@@ -47,20 +53,23 @@ class Writer:
             return False
         return True
 
-    def _patch(self, kind: Kind, name: str, namespace: str, patch: dict[str, Any], subresource: str) -> bool:
+    def _change(self, kind: Kind, name: str, namespace: str, change: Callable[[Obj], Obj], subresource: str) -> bool:
         try:
-            self._store.patch(
-                kind,
-                name,
-                lambda stored: merge_patch(stored, patch),
-                namespace,
-                subresource=subresource,
-                options=_OPTIONS,
-            )
+            self._store.patch(kind, name, change, namespace, subresource=subresource, options=_OPTIONS)
         except ApiError as error:
             _report(error)
             return False
         return True
+
+
+def _kept(stored: Obj, patch: Obj) -> Obj:
+    """Return the patch without the removal of what somebody else wrote."""
+    others: set[str] = set()
+    for entry in stored["metadata"].get("managedFields", ()):
+        if entry.get("manager") != _OPTIONS.manager:
+            others |= entry.get("fieldsV1", {}).get("f:status", {}).keys()
+    status = {name: value for name, value in patch["status"].items() if value is not None or f"f:{name}" not in others}
+    return {**patch, "status": status}
 
 
 def _report(error: ApiError) -> None:

@@ -5,7 +5,9 @@ import typer
 from manager.cli import config, predict, predict_pods, simulate
 from manager.cli.cost_controller import cost_controller
 from manager.cli.demo import demo
+from manager.cli.inspect import explain, status
 from manager.cli.local import local
+from manager.cli.replay import replay
 from manager.cli.run import run
 
 app = typer.Typer(
@@ -17,12 +19,15 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(run)
+app.command()(status)
+app.command()(explain)
 app.command()(cost_controller)
 app.command()(predict.predict)
 app.command()(simulate.simulate)
 app.command()(predict_pods.predict_pods)
 app.command()(demo)
 app.command()(local)
+app.command()(replay)
 app.add_typer(config.app)
 
 

@@ -60,7 +60,13 @@ def _expect(scenario: Mapping[str, Any]) -> dict[str, Any]:
     refused = next((one.outcome for one in forecasts.values() if one.outcome.result is Result.UNSUPPORTED), None)
     if refused is not None:
         return {"unsupported": refused.reason.text if refused.reason else ""}
-    return {"expect": {str(mode): {"outcomes": list(map(_outcome, one.outcomes))} for mode, one in forecasts.items()}}
+    return {"expect": {str(mode): _of_release(one) for mode, one in forecasts.items()}}
+
+
+def _of_release(forecast: Forecast) -> dict[str, Any]:
+    """Return the outcomes; a list that may lack some says so."""
+    outcomes = list(map(_outcome, forecast.outcomes))
+    return {"outcomes": outcomes} if forecast.is_complete else {"outcomes": outcomes, "complete": False}
 
 
 def _objects(given: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

@@ -85,6 +85,11 @@ class Watch:
             events.append(event)
         return events
 
+    async def next_or_silence(self) -> Obj | None:
+        """Return the next event however long it takes; None when the server ends the stream."""
+        line = await self._response.content.readline()
+        return json.loads(line) if line else None
+
     async def _next_or_end(self) -> Obj | None:
         async with asyncio.timeout(_DEADLINE_SECONDS):
             line = await self._response.content.readline()

@@ -65,7 +65,8 @@ def run_real(directory: Path) -> Iterator[Server]:
     if is_continuous_integration():
         build.install_go()
     # Without its snapshots in memory the server asks etcd for old states, and so notices a compaction at once.
-    with apiserver.run(directory, feature_gates=["ListFromCacheSnapshot=false"]) as server:
+    flags = [*apiserver.GANG_SCHEDULING, "--feature-gates=ListFromCacheSnapshot=false"]
+    with apiserver.run(directory, more_flags=flags) as server:
         kueue_crds.install(server)
         yield Server(
             name="real",

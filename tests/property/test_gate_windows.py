@@ -1,5 +1,6 @@
 """Any interleaving of signals, partitions, restarts, reverted writes and time keeps one cluster per timeout.
 
+So under every policy, with forecasts of every kind, right or wrong, that come, change and go.
 The machine plays hub and workers; `decide` plays itself. A pass may be cut off after any of its actions, as a
 kill would do. A restart loses what the process remembers; the hub object and the workers' objects stay.
 """
@@ -11,22 +12,48 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from gates.actions import Action, CreateReplica, Decision, OpenGate, PatchHubStatus, RecordOpenings
+from engine.forecasting.forecast import Cost, Forecast, Verdict
+from gates.actions import (
+    Action,
+    CreateReplica,
+    Decision,
+    EmitEvent,
+    OpenGate,
+    PatchHubStatus,
+    RecordForecast,
+    RecordOpenings,
+    StartRound,
+)
 from gates.decide import decide
-from gates.settings import SECOND, Settings
+from gates.forecasts import Witness
+from gates.ledger import last_opening
+from gates.opening import Open, candidates, next_gate, remaining_window
+from gates.settings import SECOND, Dispatcher, GatePolicy, Settings
 from gates.view import Group, Reach, Replica, Worker
 from tests.unit.gates.groups import NOW, hub
 
 NAMES = ("w1", "w2", "w3")
-SETTINGS = Settings(timeout_ns=30 * SECOND)
+TIMEOUT = 30 * SECOND
+POLICIES = st.builds(
+    Settings,
+    timeout_ns=st.just(TIMEOUT),
+    policy=st.sampled_from(GatePolicy),
+    skip_futile=st.booleans(),
+    grace_ns=st.sampled_from([SECOND, 10 * SECOND, TIMEOUT]),
+    dispatcher=st.sampled_from([Dispatcher.ALL_AT_ONCE, Dispatcher.FORECAST_FIRST]),
+)
+FORECASTS = st.none() | st.builds(
+    Forecast, st.sampled_from(Verdict), st.just(NOW), cost=st.builds(Cost, victims=st.integers(0, 3))
+)
 WORKERS = st.sampled_from(NAMES)
 
 
 class OneClusterPerTimeout(RuleBasedStateMachine):
     """The world around one hub Workload."""
 
-    @initialize()
-    def begin(self) -> None:
+    @initialize(settings=POLICIES)
+    def begin(self, settings: Settings) -> None:
+        self.settings = settings
         self.now = NOW
         self.workload = hub()
         self.workers = {name: Worker(name, position) for position, name in enumerate(NAMES)}
@@ -49,6 +76,14 @@ class OneClusterPerTimeout(RuleBasedStateMachine):
         match action:
             case RecordOpenings(openings=openings):
                 self.workload = replace(self.workload, openings=openings)
+                if action.forecast is not None:
+                    self.workload = replace(self.workload, forecast=action.forecast)
+            case RecordForecast(record=record):
+                self.workload = replace(self.workload, forecast=record)
+            case StartRound(started_ns=started):
+                self.workload = replace(self.workload, round_started_ns=started)
+            case EmitEvent():
+                pass
             case CreateReplica(cluster=cluster):
                 self.versions += 1
                 made = Replica(f"{cluster}-{self.versions}", str(self.versions), {}, has_gate=True)
@@ -69,7 +104,7 @@ class OneClusterPerTimeout(RuleBasedStateMachine):
                 raise AssertionError(action)
 
     def run_pass(self) -> Decision:
-        return decide(self.group(), self.now, SETTINGS, {})
+        return decide(self.group(), self.now, self.settings, {})
 
     @rule(cut_after=st.integers(0, 5))
     def reconcile(self, cut_after: int) -> None:
@@ -81,6 +116,12 @@ class OneClusterPerTimeout(RuleBasedStateMachine):
         replica = self.workers[name].replica
         if replica is not None and replica.signal_ns is None:
             self.change(name, signal_ns=self.now + ahead * SECOND)
+
+    @rule(name=WORKERS, forecast=FORECASTS, reliable=st.booleans(), witnessed=st.booleans())
+    def forecast(self, name: str, forecast: Forecast | None, *, reliable: bool, witnessed: bool) -> None:
+        witness = Witness() if witnessed else None
+        worker = self.workers[name]
+        self.workers[name] = replace(worker, forecast=forecast, forecast_reliable=reliable, witness=witness)
 
     @rule(name=WORKERS)
     def revert_open_gate(self, name: str) -> None:
@@ -110,7 +151,16 @@ class OneClusterPerTimeout(RuleBasedStateMachine):
     @invariant()
     def other_clusters_wait_for_the_timeout(self) -> None:
         for (first, first_ns), (second, second_ns) in pairwise(self.arrivals):
-            assert first == second or second_ns - first_ns >= SETTINGS.timeout_ns
+            assert first == second or second_ns - first_ns >= TIMEOUT
+
+    @rule()
+    def nobody_waits_for_a_policy_beyond_the_timeout(self) -> None:
+        state = self.group()
+        last = last_opening(state)
+        asking = candidates(state, self.now)
+        waited = [self.now - (w.replica.signal_ns or 0) for w in asking if w.replica is not None]
+        if waited and min(waited) >= TIMEOUT and (last is None or remaining_window(last, self.now, self.settings) == 0):
+            assert isinstance(next_gate(state, self.now, self.settings), Open)
 
     @precondition(lambda self: all(w.reach is Reach.SYNCED for w in self.workers.values()))
     @rule()

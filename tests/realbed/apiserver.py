@@ -16,14 +16,13 @@ from typing import Any
 
 from tests.realbed import build, certificates, etcd, kubeconfig
 from tests.realbed.ports import free_ports
-from tests.realbed.processes import ProcessGroup
+from tests.realbed.processes import ProcessGroup, Running
 
 _READY_SECONDS = 180.0
 _REQUEST_SECONDS = 30.0
 
-# The gang scheduling kinds are alpha in this version: a gate lets them in, a version must be switched on.
-_FEATURE_GATES = ("GenericWorkload=true",)
-_RUNTIME_CONFIG = ("scheduling.k8s.io/v1alpha2=true",)
+GANG_SCHEDULING = ("--feature-gates=GenericWorkload=true", "--runtime-config=scheduling.k8s.io/v1alpha2=true")
+"""The gang scheduling kinds are alpha in this version: a gate lets them in, a version must be switched on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +33,13 @@ class ApiServer:
     admin_token: str
     powerless_token: str
     """Of a user without any role binding."""
+    hub_token: str
+    """Of a user who may do everything, for controllers of a hub that ship no roles of their own."""
     ca_file: Path
     kubeconfig: Path
+    certificates: certificates.Certificates
     etcd: etcd.Etcd
+    running: Running
     _tls: ssl.SSLContext = field(repr=False)
 
     @property
@@ -44,12 +47,14 @@ class ApiServer:
         """Return the base address."""
         return _url(self.port)
 
-    def call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
+    def call(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, *, content_type: str = "application/json"
+    ) -> tuple[int, dict[str, Any]]:
         """Do one blocking request as administrator, for set-up; return the HTTP status and the decoded answer."""
         with closing(
             http.client.HTTPSConnection("127.0.0.1", self.port, timeout=_REQUEST_SECONDS, context=self._tls)
         ) as connection:
-            headers = {"Authorization": f"Bearer {self.admin_token}", "Content-Type": "application/json"}
+            headers = {"Authorization": f"Bearer {self.admin_token}", "Content-Type": content_type}
             connection.request(method, path, None if body is None else json.dumps(body), headers)
             reply = connection.getresponse()
             content = reply.read()
@@ -66,34 +71,43 @@ class ApiServer:
 
 
 @contextmanager
-def run(directory: Path, *, feature_gates: Sequence[str] = ()) -> Iterator[ApiServer]:
+def run(directory: Path, *, more_flags: Sequence[str] = ()) -> Iterator[ApiServer]:
     """Start etcd and kube-apiserver with their files under the directory; stop both at the end, whatever happens."""
     with ProcessGroup(directory / "logs") as processes:
-        yield start(processes, directory, feature_gates=feature_gates)
+        yield start(processes, directory, more_flags=more_flags)
 
 
 def start(
-    processes: ProcessGroup, directory: Path, *, name: str = "kube-apiserver", feature_gates: Sequence[str] = ()
+    processes: ProcessGroup,
+    directory: Path,
+    *,
+    prefix: str = "",
+    more_flags: Sequence[str] = (),
 ) -> ApiServer:
-    """Start one control plane among the given processes and return once it is ready."""
+    """Start one control plane among the given processes and return once it is ready; `prefix` begins their names."""
     binary = build.ensure_built(build.KUBE_APISERVER)
-    store = etcd.start(processes, directory / "etcd")
+    store = etcd.start(processes, directory / "etcd", name=f"{prefix}etcd")
     files = certificates.issue(directory)
     (port,) = free_ports(1)
-    admin, powerless = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
+    admin, powerless, hub = (secrets.token_urlsafe(24) for _ in range(3))
+    tokens = directory / "tokens.csv"
+    tokens.touch(mode=0o600)
+    masters = "".join(f'{token},{name},{name},"system:masters"\n' for token, name in ((admin, "admin"), (hub, "hub")))
+    tokens.write_text(f"{masters}{powerless},powerless,powerless\n")
+    flags = [*_flags(port, store, files, tokens), *more_flags]
+    running = processes.start(f"{prefix}kube-apiserver", [binary, *flags])
     server = ApiServer(
         port=port,
         admin_token=admin,
         powerless_token=powerless,
+        hub_token=hub,
         ca_file=files.ca_file,
         kubeconfig=kubeconfig.write(directory / "kubeconfig", url=_url(port), ca_file=files.ca_file, token=admin),
+        certificates=files,
         etcd=store,
+        running=running,
         _tls=ssl.create_default_context(cafile=str(files.ca_file)),
     )
-    tokens = directory / "tokens.csv"
-    tokens.touch(mode=0o600)
-    tokens.write_text(f'{admin},admin,admin,"system:masters"\n{powerless},powerless,powerless\n')
-    running = processes.start(name, [binary, *_flags(port, store, files, tokens), _gates(feature_gates)])
     running.wait_until(server.is_ready, seconds=_READY_SECONDS)
     return server
 
@@ -116,12 +130,7 @@ def _flags(port: int, store: etcd.Etcd, files: certificates.Certificates, tokens
         "--endpoint-reconciler-type=none",
         # No controller creates service accounts, and nobody taints and untaints nodes.
         "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
-        f"--runtime-config={','.join(_RUNTIME_CONFIG)}",
     ]
-
-
-def _gates(more: Sequence[str]) -> str:
-    return f"--feature-gates={','.join([*_FEATURE_GATES, *more])}"
 
 
 def _url(port: int) -> str:

@@ -6,6 +6,7 @@ by an atomic rename under a lock, so two runs neither build twice nor see half a
 
 import fcntl
 import hashlib
+import json
 import os
 import platform
 import shutil
@@ -28,12 +29,23 @@ class ToolchainError(RuntimeError):
 
 
 @dataclass(frozen=True, slots=True)
+class Replacement:
+    """One expression of a main package that is compiled as another; everything else stays as the module has it."""
+
+    module: str
+    directory: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
 class Binary:
     """A main package of a required module."""
 
     name: str
     package: str
     ldflags: str = ""
+    replacement: Replacement | None = None
 
 
 def _kubernetes(name: str) -> Binary:
@@ -46,6 +58,21 @@ def _kubernetes(name: str) -> Binary:
 
 ETCD = Binary("etcd", "go.etcd.io/etcd/server/v3")
 KUBE_APISERVER = _kubernetes("kube-apiserver")
+KUBE_CONTROLLER_MANAGER = _kubernetes("kube-controller-manager")
+KUBE_SCHEDULER = _kubernetes("kube-scheduler")
+KUEUE_METRICS_CERTIFICATES = "REALBED_KUEUE_METRICS_CERTIFICATES"
+"""The environment variable that tells Kueue where its metrics certificate is. As released it knows one fixed directory
+under /etc, which only an administrator can fill, and which all Kueues of a machine would share."""
+KUEUE = Binary(
+    "kueue",
+    "sigs.k8s.io/kueue/cmd/kueue",
+    replacement=Replacement(
+        module="sigs.k8s.io/kueue",
+        directory="cmd/kueue",
+        old='"/etc/kueue/metrics/certs"',
+        new=f'os.Getenv("{KUEUE_METRICS_CERTIFICATES}")',
+    ),
+)
 
 
 def ensure_built(binary: Binary) -> Path:
@@ -70,6 +97,8 @@ def cached_path(binary: Binary) -> Path:
         _go("env", "GOVERSION").encode(),
         f"{platform.system()}/{platform.machine()}".encode(),
     ]
+    if binary.replacement is not None:
+        decisive.append(repr(binary.replacement).encode())
     digest = hashlib.sha256(b"\0".join(decisive)).hexdigest()[:32]
     return _cache_directory() / "bin" / digest / binary.name
 
@@ -109,8 +138,27 @@ def install_go() -> None:
 def _build(binary: Binary, path: Path) -> None:
     with tempfile.TemporaryDirectory(dir=path.parent, prefix="build-") as scratch:
         built = Path(scratch) / binary.name
-        _go("build", "-buildvcs=false", f"-ldflags={binary.ldflags}", "-o", str(built), binary.package)
+        package, overlay = _sources(binary, Path(scratch))
+        _go("build", "-buildvcs=false", *overlay, f"-ldflags={binary.ldflags}", "-o", str(built), package)
         built.rename(path)
+
+
+def _sources(binary: Binary, scratch: Path) -> tuple[str, list[str]]:
+    """Return the package to build, and the flags that lay a changed copy of it over this module."""
+    change = binary.replacement
+    if change is None:
+        return binary.package, []
+    originals = sorted((module_directory(change.module) / change.directory).glob("*.go"))
+    sources = {path.name: path.read_text() for path in originals if not path.name.endswith("_test.go")}
+    if sum(source.count(change.old) for source in sources.values()) != 1:
+        raise ToolchainError(f"{change.directory} of {change.module} does not have {change.old} exactly once")
+    for name, source in sources.items():
+        (scratch / name).write_text(source.replace(change.old, change.new))
+    # Go does not let a module's own files be replaced, so the copy appears as a package of ours, which is not on disk.
+    laid_over = {str(_MODULE / binary.name / name): str(scratch / name) for name in sources}
+    overlay = scratch / "overlay.json"
+    overlay.write_text(json.dumps({"Replace": laid_over}))
+    return f"./{binary.name}", [f"-overlay={overlay}"]
 
 
 def _go(*arguments: str) -> str:

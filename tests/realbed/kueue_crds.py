@@ -1,8 +1,9 @@
-"""Kueue's resource definitions, taken from its module and installed without its webhooks.
+"""Kueue's resource definitions, taken from its module.
 
-Only v1beta2 is served: the other version can be converted by Kueue's webhook alone, which is not running here.
+Where Kueue runs, it converts between versions. Where it does not, only v1beta2 is served.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import yaml
@@ -17,9 +18,16 @@ _VERSION = "v1beta2"
 _SERVED_SECONDS = 60.0
 
 
-def install(server: ApiServer) -> None:
-    """Create the definitions and return once each kind is served, in discovery and in the OpenAPI document."""
-    definitions = [_single_version(each) for each in _from_module()]
+def install(server: ApiServer, conversion: Mapping[str, Any] | None = None) -> None:
+    """Create the definitions and return once each kind is served, in discovery and in the OpenAPI document.
+
+    `conversion` is the client configuration of the webhook that converts between versions.
+    """
+    if conversion is None:
+        definitions = [_single_version(each) for each in _from_module()]
+    else:
+        converted = _converted_kinds()
+        definitions = [_all_versions(each, converted, conversion) for each in _from_module()]
     for definition in definitions:
         status, reply = server.call("POST", _DEFINITIONS, definition)
         if status != 201:
@@ -37,6 +45,21 @@ def _single_version(definition: dict[str, Any]) -> dict[str, Any]:
     spec = definition["spec"]
     versions = [version for version in spec["versions"] if version["name"] == _VERSION]
     return {**definition, "spec": {**spec, "versions": versions, "conversion": {"strategy": "None"}}}
+
+
+def _all_versions(definition: dict[str, Any], converted: set[str], conversion: Mapping[str, Any]) -> dict[str, Any]:
+    if definition["metadata"]["name"] not in converted:
+        return definition
+    webhook = {"clientConfig": conversion, "conversionReviewVersions": ["v1"]}
+    return {**definition, "spec": {**definition["spec"], "conversion": {"strategy": "Webhook", "webhook": webhook}}}
+
+
+def _converted_kinds() -> set[str]:
+    """Return the names of the definitions that Kueue's own installation gives a conversion webhook."""
+    components = build.module_directory("sigs.k8s.io/kueue") / "config" / "components" / "crd"
+    listed = yaml.load((components / "kustomization.yaml").read_bytes(), yaml.CSafeLoader)["patches"]
+    patches = [yaml.load((components / each["path"]).read_bytes(), yaml.CSafeLoader) for each in listed]
+    return {patch["metadata"]["name"] for patch in patches if "conversion" in patch.get("spec", {})}
 
 
 def _is_served(server: ApiServer, plurals: set[str]) -> bool:

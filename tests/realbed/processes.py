@@ -9,8 +9,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,11 +51,18 @@ def wait_until(holds: Callable[[], bool], *, seconds: float, what: str) -> None:
 
 @dataclass(slots=True)
 class Running:
-    """One started process and the file that its output goes to."""
+    """One started process, how it was started, and the file that its output goes to."""
 
     name: str
     popen: subprocess.Popen[bytes]
     log_file: Path
+    arguments: Sequence[str]
+    environment: Mapping[str, str]
+
+    @property
+    def pid(self) -> int:
+        """Return the process's number, which is also its group's."""
+        return self.popen.pid
 
     def wait_until(self, is_ready: Callable[[], bool], *, seconds: float) -> None:
         """Return as soon as the condition holds; raise when the process ends or the deadline passes before that."""
@@ -65,11 +73,21 @@ class Running:
         if self._has_ended():
             raise ProcessError(f"{self.name} ended with exit code {self.popen.returncode}:\n{self._end_of_log()}")
 
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal to the whole group; one that ended already does not mind."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.popen.pid, number)
+
+    def kill(self) -> None:
+        """End it as a power failure would."""
+        self.send(signal.SIGKILL)
+        self.popen.wait(_TERMINATION_SECONDS)
+
     def stop(self) -> None:
         """Ask the group to end, and make it end when it does not."""
+        self.send(signal.SIGCONT)
         for how in (signal.SIGTERM, signal.SIGKILL):
-            with suppress(ProcessLookupError):
-                os.killpg(self.popen.pid, how)
+            self.send(how)
             with suppress(subprocess.TimeoutExpired):
                 self.popen.wait(_TERMINATION_SECONDS)
                 return
@@ -84,25 +102,50 @@ class Running:
 
 @dataclass(slots=True)
 class ProcessGroup:
-    """All processes of one bed: a context manager that stops them in reverse order."""
+    """All processes of one bed: a context manager that stops them at its end. Threads may share it."""
 
     log_directory: Path
     _running: list[Running] = field(default_factory=list)
     _reaper: subprocess.Popen[str] | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def start(self, name: str, arguments: Sequence[str | Path]) -> Running:
-        """Start a process whose output goes to `<name>.log`."""
+    def start(self, name: str, arguments: Sequence[object], environment: Mapping[str, str] | None = None) -> Running:
+        """Start a process whose output goes to `<name>.log`; `environment` comes on top of this process's own."""
+        log_file = self.log_directory / f"{name}.log"
+        plain = [str(each) for each in arguments]
+        running = Running(name, self._spawn(plain, log_file, environment or {}), log_file, plain, environment or {})
+        with self._lock:
+            self._running.append(running)
+        return running
+
+    def start_again(self, running: Running) -> None:
+        """Start a process that ended once more, in the same way."""
+        self._tell_reaper("forget", running.pid)
+        running.popen = self._spawn(running.arguments, running.log_file, running.environment)
+
+    def end(self, running: Running) -> None:
+        """Stop one process for good, before the others."""
+        running.stop()
+        self._tell_reaper("forget", running.pid)
+        with self._lock:
+            self._running.remove(running)
+
+    def _spawn(
+        self, arguments: Sequence[str], log_file: Path, environment: Mapping[str, str]
+    ) -> subprocess.Popen[bytes]:
         if self._reaper is None:
             raise RuntimeError("start() is for the inside of the `with` block")
-        log_file = self.log_directory / f"{name}.log"
         with log_file.open("ab") as log:
             popen = subprocess.Popen(
-                [str(each) for each in arguments], stdin=subprocess.DEVNULL, stdout=log, stderr=log, process_group=0
+                arguments,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                process_group=0,
+                env={**os.environ, **environment},
             )
-        running = Running(name, popen, log_file)
-        self._running.append(running)
         self._tell_reaper("watch", popen.pid)
-        return running
+        return popen
 
     def __enter__(self) -> Self:
         self.log_directory.mkdir(parents=True, exist_ok=True)
@@ -114,15 +157,18 @@ class ProcessGroup:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        # All are asked at once: one after the other would take as long as their sum.
+        for running in self._running:
+            running.send(signal.SIGCONT)
+            running.send(signal.SIGTERM)
         while self._running:
-            running = self._running.pop()
-            running.stop()
-            self._tell_reaper("forget", running.popen.pid)
+            self.end(self._running[-1])
         if self._reaper is not None and self._reaper.stdin is not None:
             self._reaper.stdin.close()
             self._reaper.wait(_TERMINATION_SECONDS)
 
     def _tell_reaper(self, verb: str, group: int) -> None:
         if self._reaper is not None and self._reaper.stdin is not None:
-            self._reaper.stdin.write(f"{verb} {group}\n")
-            self._reaper.stdin.flush()
+            with self._lock:
+                self._reaper.stdin.write(f"{verb} {group}\n")
+                self._reaper.stdin.flush()

@@ -77,6 +77,33 @@ def test_kubernetes_is_stamped_with_its_version(played_go: Path) -> None:
     assert "version.gitMinor=36" in played_go.read_text()
 
 
+def test_a_replacement_changes_one_expression_of_a_copy(
+    played_go: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources = tmp_path / "module" / "cmd"
+    sources.mkdir(parents=True)
+    (sources / "main.go").write_text('package main // "/etc/fixed"')
+    (sources / "main_test.go").write_text("package main")
+    monkeypatch.setattr(build, "module_directory", lambda _module: tmp_path / "module")
+    keep_overlay = f'cp "$(dirname "$(echo "$*" | sed "s/.*-overlay=//; s/ .*//")")"/main.go {tmp_path}/seen; '
+    play(tmp_path, played_go, keep_overlay + WRITE_BINARY)
+    change = build.Replacement("m", "cmd", '"/etc/fixed"', 'os.Getenv("WHERE")')
+    build.ensure_built(build.Binary("command", "m/cmd", replacement=change))
+    assert (tmp_path / "seen").read_text() == 'package main // os.Getenv("WHERE")'
+    assert "./command" in played_go.read_text()
+    assert (sources / "main.go").read_text() == 'package main // "/etc/fixed"'
+
+
+def test_a_replacement_that_does_not_fit_is_an_error(
+    played_go: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cmd").mkdir()
+    monkeypatch.setattr(build, "module_directory", lambda _module: tmp_path)
+    change = build.Replacement("m", "cmd", "old", "new")
+    with pytest.raises(build.ToolchainError, match="cmd of m does not have old exactly once"):
+        build.ensure_built(build.Binary("command", "m/cmd", replacement=change))
+
+
 def test_no_go_is_one_line_with_the_remedy(tmp_path: Path) -> None:
     code = """
 import sysconfig

@@ -12,7 +12,7 @@ import pytest
 
 from tests.builders import Json
 from tests.differential.oracle import ask
-from tests.scheduler.comparison import Answer, answer, outcomes_of
+from tests.scheduler.comparison import Answer, answer, is_complete, outcomes_of
 from tests.scheduler.oracle import Oracles, ask_oracle
 from tests.scheduler.situations import many
 
@@ -21,6 +21,8 @@ _RUNS = 8
 #: What is listed and was not seen is looked for again, so many times: one order of four nodes out of all is missed by
 #: that many runs once in 10^11 times. Long lists are products of ties whose members are too rare to wait for.
 _PATIENT_RUNS, _SHORT_LIST = 600, 4
+#: A forecast that may shrug proves nothing.
+_OPEN_ENDED_AT_MOST = 0.04
 
 
 @pytest.fixture(scope="module")
@@ -35,14 +37,17 @@ def test_engine_lists_exactly_what_the_real_scheduler_may_do(
     release: str, profile: str, count: int, first_seed: int, oracles: Oracles, engine: list[str | Path]
 ) -> None:
     scenarios = list(many(profile, first_seed, int(os.environ.get(_COUNT) or count)))
-    predicted = {line["name"]: answer(outcomes_of(line, release), release) for line in ask(engine, scenarios)}
+    lines = ask(engine, scenarios)
+    predicted = {line["name"]: answer(outcomes_of(line, release), release) for line in lines}
+    open_ended = {line["name"] for line in lines if not is_complete(line, release)}
+    assert len(open_ended) <= len(scenarios) * _OPEN_ENDED_AT_MOST, f"{sorted(open_ended)} are not listed completely"
     seen = _seen(oracles[release], scenarios, release, _RUNS)
     again = [each for each in scenarios if _is_short_of(seen[each["name"]], predicted[each["name"]])]
     seen |= _seen(oracles[release], again, release, _PATIENT_RUNS) if again else {}
     found = [
         f"{name}: seen but not listed {sorted(seen[name] - listed)}, listed but not seen {sorted(listed - seen[name])}"
         for name, listed in predicted.items()
-        if not seen[name] <= listed or _is_short_of(seen[name], listed)
+        if name not in open_ended and (not seen[name] <= listed or _is_short_of(seen[name], listed))
     ]
     report = "\n".join(found[:10])
     assert not found, f"{len(found)} of {len(scenarios)} disagree, {_SEED}={first_seed}\n{report}"

@@ -20,9 +20,9 @@ def train(name: str = "train", cpu: int = 4) -> JobBuilder:
     return job(name).queue("cq").request(cpu=cpu)
 
 
-def urgent() -> Builder:
-    raw = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "WorkloadPriorityClass", "metadata": {"name": "urgent"}}
-    return Builder({**raw, "value": 100})
+def urgent(name: str = "urgent", value: int = 100) -> Builder:
+    raw = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "WorkloadPriorityClass", "metadata": {"name": name}}
+    return Builder({**raw, "value": value})
 
 
 def workload_of(stage: Stage, name: str) -> str:
@@ -125,6 +125,20 @@ def test_a_job_that_never_stops_keeps_its_quota() -> None:
 
     assert stage.holds(workload_of(stage, "low"), "QuotaReserved")
     assert status(stage, "high").get("active", 0) == 0
+
+
+def test_a_workload_follows_the_priority_class_of_its_job() -> None:
+    stage = Stage().given(queue()).submit(urgent(), urgent("more-urgent", 200), train().priority_class("urgent"))
+    stage.patch("Job", "train", {"metadata": {"labels": {"kueue.x-k8s.io/priority-class": "more-urgent"}}}).settle()
+    spec = stage.workload(workload_of(stage, "train"))["spec"]
+    assert (spec["priority"], spec["priorityClassRef"]["name"]) == (200, "more-urgent")
+
+
+def test_a_prebuilt_workload_keeps_its_own_priority() -> None:
+    stage = Stage().given(queue()).submit(urgent(), workload("made").queue("cq").priority(7).request(cpu=1))
+    stage.submit(train(cpu=1).prebuilt("made").priority_class("urgent"))
+    assert stage.workload("made")["metadata"]["ownerReferences"][0]["name"] == "train"
+    assert stage.workload("made")["spec"]["priority"] == 7
 
 
 def test_a_job_waits_for_the_priority_class_that_it_names() -> None:

@@ -11,7 +11,7 @@ from aiohttp import web
 from config.names import ORIGIN_LABEL
 from gates import marks
 from localcluster.auth import ANY, Allow
-from localcluster.faults import Latency
+from localcluster.faults import Latency, ServerError
 from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, Cluster, job, workload
 from tests.integration.orchestrator.world import CONFIG, ORIGIN, World, running
 from tests.integration.orchestrator.world import world as prepared_world
@@ -257,6 +257,21 @@ def foreign(cluster: Cluster) -> dict[str, str]:
         for kind, each in found
         if each["metadata"].get("annotations", {}).get(marks.SPEC_DIGEST) is None
     }
+
+
+async def test_an_action_is_tried_again_after_its_rest_even_if_somebody_looked_in_between(tmp_path: Path) -> None:
+    async with running(tmp_path, "w1") as world:
+        broken = world["w1"].local.faults.add(ServerError(), verb="create", plural="jobs")
+        world.queue()
+        await world.until(lambda: world.holders() == ["w1"])
+        world["w1"].admit()
+        await world.until(lambda: broken.hits and not world.running_actions())
+        world["w1"].local.faults.clear()
+        world.look_after(0.05)
+        await world.pass_time(0.05)
+        assert world["w1"].find("jobs", "job-wl", "batch") is None
+        await world.pass_time(5)
+        assert world["w1"].find("jobs", "job-wl", "batch") is not None
 
 
 async def test_a_damaged_record_holds_its_own_workload_only(tmp_path: Path) -> None:

@@ -287,11 +287,15 @@ async def test_27_nothing_is_nominated_while_an_eviction_is_in_progress(tmp_path
             status["clusterName"] = "w1"
 
         made.hub.set_status("wl", place)
+        made.hub.set_condition("wl", "Evicted", reason="Preempted")
         await made.start()
         await made.connected()
         await made.settled()
         assert made.holders() == []
         assert "nominatedClusterNames" not in made.status()
+        made.hub.set_condition("wl", "Evicted", status="False", reason="QuotaReserved")
+        await made.until(lambda: made.holders() == ["w1", "w2"])
+        assert "clusterName" not in made.status(), "whoever wrote it has to take it away"
 
 
 async def test_28_33_an_admitted_replica_that_was_never_nominated_is_nominated_first(tmp_path: Path) -> None:

@@ -16,14 +16,18 @@ from typing import Any
 from config.names import CONFIG_API_VERSION, CONFIG_KIND, ORIGIN_LABEL
 from config.settings import Configuration
 from gates.actions import Decision
+from gates.decide import decide
 from gates.leadership import Terms
+from gates.recording import dumps, loads
 from gates.view import Group
 from localcluster.auth import Allow
 from localcluster.cluster import Partition
 from localcluster.kinds import Kind
 from localcluster.registry import all_kinds
 from manager.daemon import Daemon, Observers, identify
+from manager.journal import JournaledDecision, JournaledRules
 from manager.leadership import Elector
+from manager.reconciler import Look
 from tests.clusters import access_to
 from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, Cluster, Obj, job, workload
 from tests.virtual_time import VirtualClock, let_run, until
@@ -51,6 +55,7 @@ class World:
     options: Obj = field(default_factory=dict)
     daemon: Daemon | None = None
     decisions: list[tuple[Group, Decision]] = field(default_factory=list)
+    looks: list[Look] = field(default_factory=list)
     _task: asyncio.Task[None] | None = None
     _voter: ClusterClient | None = None
 
@@ -65,6 +70,7 @@ class World:
             "kind": CONFIG_KIND,
             "hub": {"origin": ORIGIN, "namespace": SYSTEM},
             "jobs": {"integrations": ["batch/job"]},
+            "forecast": {"enabled": False},  # the tests play Kueue by hand, without the queues to forecast from
             **self.options,
         }
         return Configuration(**document)
@@ -75,7 +81,9 @@ class World:
         configuration = self.configuration()
         access = access_to(self.hub.local)
         identity = await identify(configuration, access, surroundings)
-        observers = Observers(on_decision=lambda group, decision: self.decisions.append((group, decision)))
+        observers = Observers(
+            on_decision=lambda group, decision: self.decisions.append((group, decision)), on_look=self.looks.append
+        )
         leadership = None
         if elects:
             lease, self._voter = Key(SYSTEM, "turnstile"), ClusterClient("hub", access, surroundings)
@@ -154,6 +162,14 @@ class World:
                 await asyncio.sleep(0.001)
 
         await asyncio.wait_for(pass_time(), 20)
+
+    def running_actions(self) -> int:
+        """Return how many actions are on their way."""
+        return self._running().lanes.in_flight
+
+    def look_after(self, seconds: float, name: str = "wl") -> None:
+        """Let the daemon look at a Workload after so long, whatever else it has in mind."""
+        self._running().workloads.add_after(Key(NAMESPACE, name), seconds)
 
     def lost_for(self, name: str) -> float:
         """Return for how many seconds a worker has been unreachable."""
@@ -315,6 +331,16 @@ def _in_step(cluster: Cluster, followed: Followed[Any], origin: str) -> bool:
     return wanted == known
 
 
+def assert_replays(looks: Iterable[Look]) -> None:
+    """Every decision of every story is made again alike from what a journal keeps of it."""
+    for look in looks:
+        body = JournaledDecision(look.now_ns, look.group, look.decision)
+        kept = loads(JournaledDecision, dumps(body))
+        rules = loads(JournaledRules, dumps(JournaledRules(look.settings, look.policies)))
+        assert kept == body
+        assert decide(kept.group, kept.now_ns, rules.settings, rules.policies) == look.decision
+
+
 @asynccontextmanager
 async def world(
     directory: Path,
@@ -350,6 +376,7 @@ async def world(
             for name in names:
                 made.add_cluster(name)
         yield made
+        assert_replays(made.looks)
     finally:
         try:
             await made.stop()

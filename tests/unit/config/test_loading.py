@@ -85,12 +85,33 @@ MISTAKES: dict[str, tuple[str, str]] = {
         ':3: gcInterval: "10ms" is not allowed: a duration of at least 1s (for example "1m"), or "0" (off)',
     ),
     "a policy that does not exist": (
-        "gates: {policy: LeastDisruption}\n",
-        ':3: gates.policy: "LeastDisruption" is not allowed: FirstComeFirstServed',
+        "gates: {policy: MostDisruption}\n",
+        ':3: gates.policy: "MostDisruption" is not allowed: one of FirstComeFirstServed, LeastDisruption, '
+        'PreferNoPreemption; did you mean "LeastDisruption"?',
+    ),
+    "a grace period beyond the timeout": (
+        "gates: {singleClusterPreemptionTimeout: 1m, gracePeriod: 2m}\n",
+        ':3: gates.gracePeriod: "2m" is not allowed: not longer than singleClusterPreemptionTimeout',
+    ),
+    "a policy that needs forecasts without forecasts": (
+        "forecast: {enabled: false}\ngates: {policy: LeastDisruption}\n",
+        ':4: gates.policy: "LeastDisruption" is not allowed: not LeastDisruption, because forecast.enabled is false',
+    ),
+    "an option that needs forecasts without forecasts": (
+        "forecast: {enabled: false}\ngates: {skipFutile: true}\n",
+        ":4: gates.skipFutile: true is not allowed: false, because forecast.enabled is false",
+    ),
+    "a dispatcher that needs forecasts without forecasts": (
+        "forecast: {enabled: false}\ndispatcher: {mode: ForecastFirst}\n",
+        ':4: dispatcher.mode: "ForecastFirst" is not allowed: not ForecastFirst, because forecast.enabled is false',
+    ),
+    "a hit rate above all": (
+        "forecast: {minimumHitRate: 101}\n",
+        ":3: forecast.minimumHitRate: 101 is not allowed: a whole number from 0 to 100",
     ),
     "a choice in the wrong case": (
         "dispatcher: {mode: incremental}\n",
-        ':3: dispatcher.mode: "incremental" is not allowed: one of AllAtOnce, Incremental, External; '
+        ':3: dispatcher.mode: "incremental" is not allowed: one of AllAtOnce, Incremental, External, ForecastFirst; '
         'did you mean "Incremental"?',
     ),
     "a number out of range": (
@@ -308,6 +329,10 @@ WARNINGS: dict[str, tuple[str, str]] = {
         "turnstile.yaml:3: leaderElection.enabled: leader election is off",
     ),
     "an open port": ("http: {bindAddress: 0.0.0.0}\n", "turnstile.yaml:3: http.bindAddress: health and metrics can be"),
+    "a trial without forecasts first": (
+        "dispatcher: {forecastRoundTimeout: 5s}\n",
+        "turnstile.yaml:3: dispatcher.forecastRoundTimeout: has no effect with mode AllAtOnce",
+    ),
     "rounds without rounds": (
         "dispatcher: {stepSize: 5}\n",
         "turnstile.yaml:3: dispatcher.stepSize: has no effect with mode AllAtOnce",

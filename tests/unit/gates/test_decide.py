@@ -16,6 +16,7 @@ from gates.actions import (
     RecordWinner,
     RemoveRemote,
     StartRound,
+    StopHubJob,
     SyncJob,
     UpdateReplicaSpec,
 )
@@ -178,7 +179,12 @@ DISPATCH = {
         5 * MINUTE + 1,
         Settings(dispatcher=Dispatcher.INCREMENTAL, step_size=2),
     ),
-    "27 an eviction is still in progress: no nomination": Case(group(hub(cluster_name="w1"), worker("w1"))),
+    "27 an eviction is still in progress: no nomination": Case(
+        group(hub(condition("Evicted"), cluster_name="w1"), worker("w1"))
+    ),
+    "27 a cluster is left over from before an eviction: forgotten first": Case(
+        group(hub(cluster_name="w1"), worker("w1")), (PatchHubStatus(cluster_name=""),)
+    ),
     "29 a component waits until all its siblings exist": Case(
         group(hub(component=Component(complete=False, is_primary=True)), worker("w1"))
     ),
@@ -346,6 +352,13 @@ FOLLOWING = {
         ),
         (SyncJob("w1"), PatchHubStatus(finished=("Succeeded", "done"))),
     ),
+    "41 a finished replica whose hub job cannot be read waits for it": Case(
+        group(
+            hub(check=CheckState.READY, cluster_name="w1", job_readable=False),
+            worker("w1", replica("w1", condition("Finished", reason="Succeeded"))),
+        ),
+        want_requeue=SETTINGS.deferred_sync_ns,
+    ),
     "42 the hub is finished: everything goes": Case(
         group(hub(condition("Finished")), worker("w1", replica("w1"), job_present=True), worker("w2", replica("w2"))),
         (RemoveRemote("w1", "w1-uid"), RemoveRemote("w2", "w2-uid")),
@@ -399,6 +412,17 @@ LEAVING = {
         group(without_quota(hub()), worker("w1", replica("w1")), worker("w2", replica("w2"))),
         (RemoveRemote("w1", "w1-uid"), RemoveRemote("w2", "w2-uid")),
     ),
+    "48 without quota what the status says of clusters is taken back": Case(
+        group(without_quota(hub(cluster_name="w1", nominated=("w1",))), worker("w1")),
+        (PatchHubStatus(cluster_name="", nominated=()),),
+    ),
+    "48 without quota another dispatcher's nominations stay": Case(
+        group(without_quota(hub(nominated=("w1",))), worker("w1")),
+        settings=Settings(dispatcher=Dispatcher.EXTERNAL),
+    ),
+    "42 a finished Workload still says where it ran": Case(
+        group(hub(condition("Finished"), cluster_name="w1", check=CheckState.READY), worker("w1"))
+    ),
     "49 without quota and w2 lost: w1 is cleaned, look again later": Case(
         group(without_quota(hub()), worker("w1", replica("w1")), worker("w2", reach=Reach.LOST)),
         (RemoveRemote("w1", "w1-uid"),),
@@ -407,6 +431,37 @@ LEAVING = {
     "50 evicted on the hub: the winner is deactivated": Case(
         group(hub(condition("Evicted", message="preempted")), worker("w1", admitted("w1"))),
         (DeactivateReplica("w1", "w1-uid", "Evicted on manager: preempted"),),
+    ),
+    "60 evicted, and the winner is out of reach for too long: the hub's job is stopped": Case(
+        group(
+            hub(condition("Evicted"), cluster_name="w1", job_to_stop=True),
+            worker("w1", reach=Reach.LOST, lost_since_ns=NOW - L),
+        ),
+        (StopHubJob(),),
+    ),
+    "59 evicted, and the winner is out of reach: wait for the rest of the grace": Case(
+        group(
+            hub(condition("Evicted"), cluster_name="w1", job_to_stop=True),
+            worker("w1", reach=Reach.LOST, lost_since_ns=NOW - MINUTE),
+        ),
+        want_requeue=L - MINUTE,
+    ),
+    "62 evicted, and nothing is left on the winner: the hub's job is stopped": Case(
+        group(hub(condition("Evicted"), cluster_name="w1", job_to_stop=True), worker("w1")), (StopHubJob(),)
+    ),
+    "62 evicted, and the winner's cache is not complete: look again": Case(
+        group(hub(condition("Evicted"), cluster_name="w1", job_to_stop=True), worker("w1", reach=Reach.UNREADABLE)),
+        want_requeue=SETTINGS.deferred_sync_ns,
+    ),
+    "66 evicted, and the winner left the list: the hub's job is stopped": Case(
+        group(hub(condition("Evicted"), cluster_name="w1", job_to_stop=True), worker("w2")), (StopHubJob(),)
+    ),
+    "50 evicted, and the winner runs on: its end is waited for": Case(
+        group(
+            hub(condition("Evicted", message="why"), cluster_name="w1", job_to_stop=True),
+            worker("w1", admitted("w1"), job_present=True),
+        ),
+        (DeactivateReplica("w1", "w1-uid", "Evicted on manager: why"),),
     ),
     "51 evicted on both sides: only the job is synchronised": Case(
         group(

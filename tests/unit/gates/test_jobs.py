@@ -8,7 +8,7 @@ import pytest
 from gates import marks
 from gates.jobs.copying import manager_of, named_workload, remote_job
 from gates.jobs.kinds import SHIPPED, JobKind, StatusSync
-from gates.jobs.status import hub_status
+from gates.jobs.status import hub_status, stopped_status
 from gates.marks import HubIdentity
 from gates.view import JobSync
 
@@ -134,6 +134,16 @@ BATCH = {
         with_status(hub_job(suspend=False), active=1),
         (JobSync.DEFERRED, {"conditions": [SUSPENDED]}),
     ),
+    "hub runs, remote was stopped: wait, a running job keeps its start time": (
+        with_status(hub_job(suspend=False), active=1, startTime=NOW),
+        with_status(hub_job(suspend=True), active=0),
+        (JobSync.DEFERRED, {"active": 1, "startTime": NOW}),
+    ),
+    "hub runs, remote ended: the end is copied": (
+        with_status(hub_job(suspend=False), active=1, startTime=NOW),
+        with_status(hub_job(), conditions=[{"type": "Failed", "status": "True"}]),
+        (JobSync.COPY_STATUS, {"conditions": [{"type": "Failed", "status": "True"}]}),
+    ),
     "hub suspended, remote ended: the end is copied": (
         hub_job(suspend=True),
         with_status(hub_job(), conditions=[{"type": "Complete", "status": "True"}]),
@@ -150,6 +160,40 @@ BATCH = {
 @pytest.mark.parametrize(("hub", "remote", "want"), BATCH.values(), ids=BATCH.keys())
 def test_a_batch_jobs_status(hub: dict[str, Any], remote: dict[str, Any], want: object) -> None:
     assert hub_status(JOB, hub, remote, NOW) == want
+
+
+SUSPENDED_NOW = {
+    **SUSPENDED,
+    "reason": "MultiKueueAdapter",
+    "message": "Set by MultiKueue adapter",
+    "lastTransitionTime": NOW,
+    "lastProbeTime": NOW,
+}
+STOPPED = {
+    "it runs and was told to stop: it stops": (
+        with_status(hub_job(suspend=True), active=2, ready=1, failed=1, startTime=NOW),
+        {"failed": 1, "conditions": [SUSPENDED_NOW]},
+    ),
+    "nobody told it to stop: not yet": (with_status(hub_job(suspend=False), active=1), None),
+    "it does not run": (with_status(hub_job(suspend=True), failed=1), None),
+    "it is over": (
+        with_status(hub_job(suspend=True), active=1, conditions=[{"type": "Complete", "status": "True"}]),
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize(("hub", "want"), STOPPED.values(), ids=STOPPED.keys())
+def test_a_batch_job_that_nobody_runs(hub: dict[str, Any], want: dict[str, Any] | None) -> None:
+    assert stopped_status(JOB, hub, NOW) == want
+
+
+def test_a_job_of_another_kind_that_nobody_runs_is_as_if_new() -> None:
+    kinds = {kind.kind: kind for kind in SHIPPED}
+    assert stopped_status(kinds["JobSet"], {"status": {"restarts": 1}}, NOW) == {}
+    assert stopped_status(kinds["JobSet"], {"status": {}}, NOW) is None
+    assert stopped_status(kinds["StatefulSet"], {"status": {"replicas": 1}}, NOW) is None
+    assert stopped_status(kinds["Pod"], {"status": {"phase": "Running"}}, NOW) is None
 
 
 def test_a_suspended_hub_job_gets_the_condition_that_keeps_its_spec_mutable() -> None:

@@ -57,6 +57,14 @@ def test_a_state_change_moves_its_transition_time_and_nobody_elses() -> None:
     assert status["conditions"] == [RESERVED]
 
 
+def test_an_empty_cluster_name_takes_it_away() -> None:
+    raw = hub(clusterName="w1")
+    operations = hub_status_patch(hub_record(raw), "mk", PatchHubStatus(cluster_name=""), NOW)
+    assert "clusterName" not in after(raw, operations)["status"]
+    bare = hub()
+    assert hub_status_patch(hub_record(bare), "mk", PatchHubStatus(cluster_name=""), NOW) == []
+
+
 def test_a_message_alone_leaves_the_transition_time() -> None:
     raw = hub()
     patched = after(raw, hub_status_patch(hub_record(raw), "mk", PatchHubStatus(check_message="waiting"), NOW))

@@ -1,0 +1,173 @@
+"""`make race`: how fast a hub's controller gets many jobs admitted on two real workers, and what it asks of them.
+
+Kueue's own MultiKueue controller and Turnstile run one after the other on the same bed. Requests are counted from the
+API servers' audit logs, so that each client's share is known; CPU is what the processes used. etcd does not wait for
+the disk here, which flatters both.
+"""
+
+import argparse
+import asyncio
+import os
+import secrets
+import sys
+import tempfile
+import time
+from collections import Counter
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from config.names import CONTROLLER_NAME, MULTIKUEUE_NAME
+from tests.conformance.client import Obj
+from tests.conformance.resources import WORKLOADS
+from tests.e2e.clusters import Cluster, Clusters, RealSide, run_real
+from tests.e2e.scene import Queue, Scene, condition_of
+from tests.realbed import audit, kueue
+from tests.realbed.build import ToolchainError, install_go
+from tests.realbed.cluster import TURNSTILE_NAMESPACE
+
+_SUBMITTED_AT_ONCE = 20
+_POLL_SECONDS = 0.5
+_DEADLINE_SECONDS = 900.0
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One controller's race."""
+
+    name: str
+    seconds: float
+    placed: Counter[str]
+    requests: dict[str, float]
+    """The controller's own requests about Workloads and Jobs, per Workload, by API server."""
+    conflicts: int
+    """Its writes on the hub that ended in 409."""
+    controller_cpu: float
+    servers_cpu: float
+
+
+def _cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+async def race(clusters: Clusters, directory: Path, jobs: int, *, turnstile: bool) -> Result:
+    """Let one controller run its race."""
+    scene = Scene(
+        f"r-{secrets.token_hex(4)}",
+        clusters,
+        directory,
+        CONTROLLER_NAME if turnstile else MULTIKUEUE_NAME,
+        TURNSTILE_NAMESPACE if turnstile else kueue.NAMESPACE,
+    )
+    sides = [_real(side) for side in (clusters.hub, *clusters.workers.values())]
+    try:
+        # What an earlier race left in a throttled client's queue must not slow this one down.
+        await clusters.hub.restart_kueue()
+        await scene.build(Queue(cpu=str(jobs * 3 // 4)), hub=Queue(cpu=str(2 * jobs)))
+        pid = _real(clusters.hub).real.kueue.running.pid
+        if turnstile:
+            pid = (await scene.start_turnstile()).pid
+        await scene.until_active()
+        marks = {side.name: audit.position(side.real.directory) for side in sides}
+        before = _cpu_seconds(pid), sum(_cpu_seconds(side.real.server.running.pid) for side in sides)
+        began = time.monotonic()
+        await _submit(scene, jobs)
+        admitted = await _all_admitted(scene, jobs)
+        seconds = time.monotonic() - began
+        after = _cpu_seconds(pid), sum(_cpu_seconds(side.real.server.running.pid) for side in sides)
+        records = {side.name: audit.since(side.real.directory, marks[side.name]) for side in sides}
+        own = {name: [each for each in found if _is_own(each, name, turnstile)] for name, found in records.items()}
+        return Result(
+            name="Turnstile" if turnstile else "Kueue's MultiKueue",
+            seconds=seconds,
+            placed=Counter(str(each["status"].get("clusterName")) for each in admitted),
+            requests={name: len(found) / jobs for name, found in own.items()},
+            conflicts=sum(each.code == 409 for each in own[clusters.hub.name]),
+            controller_cpu=after[0] - before[0],
+            servers_cpu=after[1] - before[1],
+        )
+    finally:
+        await scene.tear_down()
+
+
+def _is_own(record: audit.Record, cluster: str, turnstile: bool) -> bool:
+    """Tell whether a request is the controller's, which has an account of its own wherever it is a guest."""
+    if turnstile:
+        return record.user.endswith(f":{TURNSTILE_NAMESPACE}:turnstile")
+    return record.agent.startswith("kueue") if cluster == "hub" else record.user == "hub"
+
+
+async def _submit(scene: Scene, jobs: int) -> None:
+    slots = asyncio.Semaphore(_SUBMITTED_AT_ONCE)
+
+    async def submit(number: int) -> None:
+        async with slots:
+            await scene.submit(f"job-{number}", cpu=1)
+
+    async with asyncio.TaskGroup() as group:
+        for number in range(jobs):
+            group.create_task(submit(number))
+
+
+async def _all_admitted(scene: Scene, jobs: int) -> list[Obj]:
+    async with asyncio.timeout(_DEADLINE_SECONDS):
+        while True:
+            listed = (await scene.hub.api.get(WORKLOADS.at(scene.name))).ok()["items"]
+            admitted = [each for each in listed if condition_of(each, "Admitted").get("status") == "True"]
+            if len(admitted) == jobs:
+                return admitted
+            await asyncio.sleep(_POLL_SECONDS)
+
+
+def _real(side: Cluster) -> RealSide:
+    assert isinstance(side, RealSide)
+    return side
+
+
+def _print(results: list[Result], jobs: int) -> None:
+    rows = {
+        f"seconds until all {jobs} are admitted on the hub": [f"{r.seconds:.1f}" for r in results],
+        "placed": [", ".join(f"{name} {count}" for name, count in sorted(r.placed.items())) for r in results],
+        "own requests per Workload": [", ".join(f"{at} {n:.1f}" for at, n in r.requests.items()) for r in results],
+        "own writes on the hub that ended in 409": [str(r.conflicts) for r in results],
+        "CPU seconds of the hub's controller": [f"{r.controller_cpu:.1f}" for r in results],
+        "CPU seconds of all API servers": [f"{r.servers_cpu:.1f}" for r in results],
+    }
+    print(f"| | {' | '.join(result.name for result in results)} |\n|---|{'---|' * len(results)}")
+    for name, cells in rows.items():
+        print(f"| {name} | {' | '.join(cells)} |", flush=True)
+
+
+async def run(jobs: int) -> None:
+    """Run both races and print the table."""
+    async with AsyncExitStack() as stack:
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="race-")))
+        clusters = await stack.enter_async_context(run_real(directory / "bed", audited=True))
+        results = []
+        for turnstile in (False, True):
+            place = directory / secrets.token_hex(4)
+            place.mkdir()
+            results.append(await race(clusters, place, jobs, turnstile=turnstile))
+        _print(results, jobs)
+
+
+def main() -> int:
+    """Run the race from the command line."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.race", description=__doc__)
+    parser.add_argument("--jobs", type=int, default=200, help="how many jobs (default 200)")
+    arguments = parser.parse_args()
+    if not 1 <= arguments.jobs <= 100_000:
+        parser.error("--jobs: must be a whole number from 1 to 100000")
+    try:
+        install_go()
+        asyncio.run(run(arguments.jobs))
+    except ToolchainError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

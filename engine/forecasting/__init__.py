@@ -1,0 +1,1 @@
+"""Forecasts of one worker from what its watches say, and how a forecast is held against what happened."""

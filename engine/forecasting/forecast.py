@@ -1,0 +1,184 @@
+"""What one worker would do with one Workload if its gate were opened now: verdict, victims, flavors, and what it costs.
+
+Frozen values without a reference to the model, so that they can be written down and compared later.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from config.api.meta import NANOSECONDS, ObjectKey
+from engine.decision import Outcome, Prediction
+from engine.errors import InvalidObjectError
+from engine.forecasting.observed import ObservedCluster
+from engine.forecasting.tenants import Tenant
+from engine.objects.workloads import AdmittedWorkload
+from engine.what_if import WhatIf
+
+Flavors = tuple[tuple[str, str], ...]
+"""Resource and flavor, sorted."""
+
+_CPU: Final = "cpu"
+_MILLI: Final = 1000
+
+
+class Verdict(StrEnum):
+    """What a forecast says in one word."""
+
+    FITS = "Fits"
+    PREEMPTS = "Preempts"
+    CANNOT = "Cannot"
+    UNSUPPORTED = "Unsupported"
+    AMBIGUOUS = "Ambiguous"
+
+
+@dataclass(frozen=True, slots=True)
+class ForecastVictim:
+    """A workload that would be preempted."""
+
+    namespace: str
+    name: str
+    uid: str
+    cluster_queue: str
+    reason: str
+    priority: int = 0
+    owner: str = ""
+    pods: int = 0
+    running_since_ns: int | None = None
+    preemption_cost: int = 0
+    in_flight: bool = False
+    """It was on its way out already, for somebody else."""
+
+    @property
+    def key(self) -> ObjectKey:
+        """Return its name."""
+        return ObjectKey(self.namespace, self.name)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Cost:
+    """What a preemption destroys. The order of the fields is the order in which two costs are compared."""
+
+    preemption_cost: int = 0
+    """The sum of the victims' annotations kueue.x-k8s.io/preemption-cost."""
+    victims: int = 0
+    pods: int = 0
+    accelerator_seconds: int = 0
+    """Every resource with a domain in its name, such as nvidia.com/gpu, times the time it was held."""
+    cpu_seconds: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What one worker would do with one Workload."""
+
+    verdict: Verdict
+    made_ns: int
+    message: str = ""
+    cluster_queue: str = ""
+    flavors: Flavors = ()
+    borrowing: int | None = None
+    victims: tuple[ForecastVictim, ...] = ()
+    cost: Cost = Cost()
+    labels: tuple[str, ...] = ()
+
+    @property
+    def promises(self) -> bool:
+        """Tell whether the forecast says one thing that can be right or wrong."""
+        return self.verdict in (Verdict.FITS, Verdict.PREEMPTS, Verdict.CANNOT)
+
+
+_VERDICTS: Final = {
+    Outcome.ADMIT: Verdict.FITS,
+    Outcome.PREEMPT: Verdict.PREEMPTS,
+    Outcome.UNSUPPORTED: Verdict.UNSUPPORTED,
+    Outcome.AMBIGUOUS: Verdict.AMBIGUOUS,
+}
+
+
+def unsupported(why: str, now_ns: int) -> Forecast:
+    """Say that there is no forecast, and why."""
+    return Forecast(Verdict.UNSUPPORTED, now_ns, why)
+
+
+def forecast(cluster: ObservedCluster, key: ObjectKey, now_ns: int) -> Forecast:
+    """Return what becomes of a Workload that is on the worker, were its gates open."""
+    with WhatIf(cluster.model) as what_if:
+        try:
+            what_if.open_gates(key)
+            prediction = what_if.predict(key, now_ns)
+        except InvalidObjectError as error:
+            return unsupported(str(error), now_ns)
+    return of_prediction(prediction, cluster, now_ns)
+
+
+def of_prediction(prediction: Prediction, cluster: ObservedCluster, now_ns: int) -> Forecast:
+    """Add to a prediction what people ask about its victims, and what they cost."""
+    verdict = _VERDICTS.get(prediction.outcome, Verdict.CANNOT)
+    named = verdict is Verdict.PREEMPTS
+    victims = tuple(
+        _victim(cluster, victim.key, victim.cluster_queue, victim.reason)
+        for victim in (prediction.victims if named else ())
+    )
+    leaving = [victim.key for victim in victims if not victim.in_flight]
+    flavors = {(resource, flavor) for pods in prediction.pod_sets for resource, flavor in pods.flavors.items()}
+    return Forecast(
+        verdict=verdict,
+        made_ns=now_ns,
+        message=prediction.message,
+        cluster_queue=prediction.cluster_queue,
+        flavors=tuple(sorted(flavors)) if named or verdict is Verdict.FITS else (),
+        borrowing=prediction.borrowing,
+        victims=victims,
+        cost=total_cost((cluster.tenants[key] for key in leaving if key in cluster.tenants), now_ns),
+        labels=prediction.labels,
+    )
+
+
+def _victim(cluster: ObservedCluster, key: ObjectKey, cluster_queue: str, reason: str) -> ForecastVictim:
+    tenant = cluster.tenants[key]
+    holder = tenant.workload if isinstance(tenant.workload, AdmittedWorkload) else None
+    return ForecastVictim(
+        namespace=key.namespace,
+        name=key.name,
+        uid=tenant.uid,
+        cluster_queue=cluster_queue,
+        reason=str(reason),
+        priority=holder.priority if holder is not None else 0,
+        owner=tenant.owner,
+        pods=tenant.pods,
+        running_since_ns=tenant.running_since_ns,
+        preemption_cost=tenant.preemption_cost,
+        in_flight=holder is not None and holder.is_evicted,
+    )
+
+
+def total_cost(tenants: Iterable[Tenant], now_ns: int) -> Cost:
+    """Add up what preempting these workloads destroys."""
+    found = list(tenants)
+    return Cost(
+        preemption_cost=sum(tenant.preemption_cost for tenant in found),
+        victims=len(found),
+        pods=sum(tenant.pods for tenant in found),
+        accelerator_seconds=sum(_held(tenant, now_ns, is_cpu=False) for tenant in found),
+        cpu_seconds=sum(_held(tenant, now_ns, is_cpu=True) for tenant in found) // _MILLI,
+    )
+
+
+def _held(tenant: Tenant, now_ns: int, *, is_cpu: bool) -> int:
+    """Return amount times whole seconds since the workload runs; processors are counted in thousandths."""
+    workload, since = tenant.workload, tenant.running_since_ns
+    if since is None or not isinstance(workload, AdmittedWorkload):
+        return 0
+    seconds = max(0, now_ns - since) // NANOSECONDS
+    return seconds * sum(
+        amount for fr, amount in workload.usage if (fr.resource == _CPU if is_cpu else "/" in fr.resource)
+    )
+
+
+def flavors_of(tenant: Tenant) -> Flavors:
+    """Return the flavors that a workload holds."""
+    workload = tenant.workload
+    uses = workload.uses if isinstance(workload, AdmittedWorkload) else ()
+    return tuple(sorted((fr.resource, fr.flavor) for fr in uses))

@@ -1,0 +1,79 @@
+"""One worker as its watches show it: the engine's model and the tenants, kept up to date object by object.
+
+Invariant: everything that is kept was reduced once, when the object arrived; a forecast asks the worker nothing.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from config.api.meta import ObjectKey
+from engine.configuration import KueueConfiguration
+from engine.forecasting.tenants import Tenant, tenant_of
+from engine.model import ClusterModel
+from engine.objects.workloads import Workload
+
+OBSERVED_KINDS: Final = (
+    "Namespace",
+    "LimitRange",
+    "RuntimeClass",
+    "ResourceFlavor",
+    "AdmissionCheck",
+    "Cohort",
+    "ClusterQueue",
+    "LocalQueue",
+    "Workload",
+)
+"""What decides about a schedule. Priority classes are not among it: a Workload holds its priority as a number."""
+
+
+class ObservedCluster:
+    """The model of one worker."""
+
+    def __init__(self, configuration: KueueConfiguration | None = None) -> None:
+        self.model: Final = ClusterModel(configuration)
+        self.tenants: Final[dict[ObjectKey, Tenant]] = {}
+        self._preempted_for: dict[str, set[ObjectKey]] = {}
+        self.version = 0
+        """Grows with every change, so that an answer can be known to be still good."""
+        self.last_change = ""
+        """The object that changed last."""
+
+    def read(self, kind: str, raw: Mapping[str, Any]) -> Any:
+        """Reduce an object to what is kept; raises ValueError for what makes no sense."""
+        reduced = self.model.reduce({**raw, "kind": kind})
+        if reduced is None:
+            raise ValueError(f"a {kind} does not decide about a schedule")
+        value = reduced[2]
+        return tenant_of(raw, value) if kind == "Workload" else value
+
+    def put(self, kind: str, namespace: str, name: str, value: Any) -> None:
+        """Take what `read` made of an object; None when it is gone, or cannot be read."""
+        key = ObjectKey(namespace, name)
+        if kind == "Workload":
+            value = self._put_tenant(key, value)
+        before = self.model.put(kind, key, value)
+        if before is not None or value is not None:
+            self.version += 1
+            self.last_change = f"{kind} {key}"
+
+    def _put_tenant(self, key: ObjectKey, tenant: Tenant | None) -> Workload | None:
+        before = self.tenants.pop(key, None)
+        if before is not None and before.preempted is not None:
+            victims = self._preempted_for[before.preempted.preemptor_uid]
+            victims.discard(key)
+            if not victims:
+                del self._preempted_for[before.preempted.preemptor_uid]
+        if tenant is None:
+            return None
+        self.tenants[key] = tenant
+        if tenant.preempted is not None:
+            self._preempted_for.setdefault(tenant.preempted.preemptor_uid, set()).add(key)
+        return tenant.workload
+
+    def tenant(self, key: ObjectKey) -> Tenant | None:
+        """Return what is known of a Workload."""
+        return self.tenants.get(key)
+
+    def victims_of(self, preemptor_uid: str) -> list[tuple[ObjectKey, Tenant]]:
+        """Return the Workloads that say that they were preempted for this one, ordered by key."""
+        return [(key, self.tenants[key]) for key in sorted(self._preempted_for.get(preemptor_uid, ()))]

@@ -1,0 +1,59 @@
+"""What a worker would do with a Workload that it does not have yet, beside others that are on their way to it.
+
+A worker learns of a copy some time after it was decided to send it there. Until then the quota that it is going to take
+is held by a promise, so that of many Workloads which arrive at once not all are sent to a worker with room for one.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from config.api.meta import ObjectKey, object_key
+from engine.decision import Prediction
+from engine.errors import InvalidObjectError
+from engine.forecasting.forecast import Forecast, Verdict, of_prediction, unsupported
+from engine.forecasting.observed import ObservedCluster
+from engine.objects.workloads import AdmittedWorkload, OrderKey
+from engine.what_if import WhatIf
+
+
+def foresee(
+    cluster: ObservedCluster, raw: Mapping[str, Any], promised: Iterable[AdmittedWorkload], now_ns: int
+) -> tuple[Forecast, AdmittedWorkload | None]:
+    """Return the forecast for a copy that is not there, and if it fits, the quota to hold for it."""
+    key = object_key(raw)
+    with WhatIf(cluster.model) as what_if:
+        try:
+            for promise in promised:
+                if cluster.model.workload(promise.key) is None:
+                    what_if.suppose("Workload", promise.key, promise)
+            what_if.add(raw)
+            what_if.open_gates(key)
+            prediction = what_if.predict(key, now_ns)
+        except InvalidObjectError as error:
+            return unsupported(str(error), now_ns), None
+    found = of_prediction(_of_known(prediction, cluster), cluster, now_ns)
+    return found, _promise(cluster, prediction, key) if found.verdict is Verdict.FITS else None
+
+
+def _of_known(prediction: Prediction, cluster: ObservedCluster) -> Prediction:
+    """Leave out victims that are only promised: they are not there to be preempted."""
+    return replace(prediction, victims=tuple(v for v in prediction.victims if v.key in cluster.tenants))
+
+
+def _promise(cluster: ObservedCluster, prediction: Prediction, key: ObjectKey) -> AdmittedWorkload:
+    usage: dict[Any, int] = {}
+    for pod_set in prediction.pod_sets:
+        for resource, flavor in pod_set.flavors.items():
+            fr = cluster.model.table.get(flavor, resource)
+            usage[fr] = usage.get(fr, 0) + pod_set.usage[resource]
+    return AdmittedWorkload(
+        key=key,
+        cluster_queue=prediction.cluster_queue,
+        usage=tuple(usage.items()),
+        uses=frozenset(usage),
+        priority=0,
+        order=OrderKey(0, 0, str(key)),
+        queue_time_ns=0,
+        is_evicted=False,
+    )

@@ -1,0 +1,158 @@
+"""One screen about one Workload: what it waits for, what each worker says and would do, and what happens next.
+
+Pure, and made from the same view and the same decision that the daemon acts on, so it cannot tell another story.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from config.api.meta import NANOSECONDS, format_time
+from engine.forecasting.forecast import Forecast, ForecastVictim, Verdict
+from gates.actions import Decision
+from gates.ledger import last_opening
+from gates.opening import Defer, Hold, Open, Wait, next_gate, remaining_window
+from gates.settings import Settings
+from gates.view import Group, Reach, Worker
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerExplanation:
+    """What one worker says, and what it would do."""
+
+    name: str
+    says: str
+    gate: str
+    forecast: str
+    victims: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What there is to know about a Workload."""
+
+    workload: str
+    state: str
+    workers: tuple[WorkerExplanation, ...]
+    next: str
+    last_forecast: str = ""
+    """What became of the forecast behind the last opening."""
+
+
+def explain(
+    group: Group, decision: Decision, forecasts: Mapping[str, Forecast], now_ns: int, settings: Settings
+) -> Explanation:
+    """Explain a Workload; `forecasts` are those of every worker that has one."""
+    workload, record = group.workload, group.workload.forecast
+    last = ""
+    if record is not None:
+        said = f"{record.cluster}: {record.forecast.verdict}, {record.result}"
+        last = f"{said} ({record.message})" if record.message else said
+    return Explanation(
+        workload=f"{workload.namespace}/{workload.name}",
+        state=_state(group),
+        workers=tuple(_worker(worker, forecasts.get(worker.name), now_ns) for worker in group.listed),
+        next=_next(group, decision, now_ns, settings),
+        last_forecast=last,
+    )
+
+
+def _state(group: Group) -> str:
+    workload = group.workload
+    if workload.is_true("Finished"):
+        return "finished"
+    if workload.check is None:
+        return "has no admission check of ours"
+    if not workload.is_true("QuotaReserved"):
+        return "waits for quota on the hub"
+    where = f" on {workload.cluster_name}" if workload.cluster_name else ""
+    return f"check {workload.check.name} is {workload.check.state}{where}"
+
+
+def _worker(worker: Worker, forecast: Forecast | None, now_ns: int) -> WorkerExplanation:
+    replica = worker.replica
+    gate = "-" if replica is None or not replica.has_gate else "open" if replica.gate_open else "closed"
+    text = "-"
+    victims: tuple[str, ...] = ()
+    if forecast is not None:
+        text = _forecast(forecast) if worker.forecast_reliable else f"{_forecast(forecast)} [unreliable]"
+        victims = tuple(_victim(victim, now_ns) for victim in forecast.victims)
+    return WorkerExplanation(worker.name, _says(worker), gate, text, victims)
+
+
+def _says(worker: Worker) -> str:
+    if worker.reach is Reach.LOST:
+        return "not reachable"
+    if worker.reach is Reach.UNREADABLE:
+        return "not all of it is known yet"
+    if worker.problem:
+        return worker.problem
+    replica = worker.replica
+    if replica is None:
+        return "a foreign Workload of that name is there" if worker.foreign_replica else "no copy"
+    for condition, text in (("Finished", "finished"), ("Evicted", "evicted"), ("Admitted", "admitted")):
+        if replica.is_true(condition):
+            return text
+    if replica.is_true("QuotaReserved"):
+        return "has quota, waits for its own checks"
+    if replica.signal_ns is not None:
+        return f"asks to preempt since {format_time(replica.signal_ns - worker.clock_skew_ns)}"
+    reserved = replica.conditions.get("QuotaReserved")
+    return reserved.message if reserved is not None and reserved.message else "pending"
+
+
+def _forecast(forecast: Forecast) -> str:
+    match forecast.verdict:
+        case Verdict.FITS:
+            return f"Fits in {_flavors(forecast)}"
+        case Verdict.PREEMPTS:
+            cost = forecast.cost
+            return f"Preempts {cost.victims} workload(s), {cost.pods} pod(s), for {_flavors(forecast)}"
+        case Verdict.CANNOT | Verdict.UNSUPPORTED | Verdict.AMBIGUOUS:
+            return f"{forecast.verdict}: {forecast.message}" if forecast.message else str(forecast.verdict)
+
+
+def _flavors(forecast: Forecast) -> str:
+    borrowed = f", borrowing at level {forecast.borrowing}" if forecast.borrowing else ""
+    return ", ".join(f"{resource}={flavor}" for resource, flavor in forecast.flavors) + borrowed
+
+
+def _victim(victim: ForecastVictim, now_ns: int) -> str:
+    owner = f" ({victim.owner})" if victim.owner else ""
+    running = ""
+    if victim.running_since_ns is not None:
+        running = f", running for {max(0, now_ns - victim.running_since_ns) // NANOSECONDS} s"
+    leaving = ", leaving already" if victim.in_flight else ""
+    return f"{victim.namespace}/{victim.name}{owner}, priority {victim.priority}{running}, {victim.reason}{leaving}"
+
+
+def _next(group: Group, decision: Decision, now_ns: int, settings: Settings) -> str:
+    gate = next_gate(group, now_ns, settings) if group.workload.check is not None else None
+    if decision.rule.startswith("G7") or decision.rule.startswith("G9"):
+        match gate:
+            case Open(worker=worker):
+                return f"the gate of {worker.name} opens now"
+            case Wait(worker=worker, holder=holder, remaining_ns=remaining):
+                wait = _seconds(remaining)
+                return f"the gate of {worker.name} opens in {wait}, when the window of {holder.cluster} ends"
+            case Defer(worker=worker, remaining_ns=remaining, why=why):
+                return f"{worker.name} waits {_seconds(remaining)} at most: {why}"
+            case Hold(reserved_on=reserved_on):
+                return f"no gate opens while {reserved_on} has quota reserved"
+            case _:
+                pass
+        last = last_opening(group)
+        if last is not None and (remaining := remaining_window(last, now_ns, settings)):
+            return f"{last.cluster} may preempt for another {_seconds(remaining)}"
+        return "nobody asks to preempt; the first worker to admit wins"
+    if decision.notes:
+        return "; ".join(decision.notes)
+    return f"{_actions(decision)} (rule {decision.rule})"
+
+
+def _actions(decision: Decision) -> str:
+    names = [type(action).__name__ for action in decision.actions]
+    return ", ".join(names) if names else "nothing to do"
+
+
+def _seconds(ns: int) -> str:
+    return f"{-(-ns // NANOSECONDS)} s"

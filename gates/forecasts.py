@@ -1,0 +1,161 @@
+"""The forecast that a gate was opened on, and what became of it, as a record on the hub Workload.
+
+The record is written with the opening, so that a restart does not lose what was promised. It is for people and for the
+verification alone: no gate ever depends on it, and a record that makes no sense is as good as none.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from config.api.meta import format_time
+from engine.forecasting.forecast import Cost, Flavors, Forecast, ForecastVictim, Verdict
+from engine.forecasting.verification import Evicted, Replay, Result
+
+Obj = dict[str, Any]
+
+MAX_VICTIMS: Final = 50
+"""A record names no more victims than this; one that would is not verified after a restart."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForecastRecord:
+    """One forecast that was acted on."""
+
+    cluster: str
+    replica_uid: str
+    opened_ns: int
+    """The start of the window, which tells the openings of one replica apart."""
+    forecast: Forecast
+    result: Result = Result.PENDING
+    message: str = ""
+    verified_ns: int | None = None
+
+    def is_about(self, cluster: str, replica_uid: str, opened_ns: int) -> bool:
+        """Tell whether this is the record of an opening."""
+        return (self.cluster, self.replica_uid, self.opened_ns) == (cluster, replica_uid, opened_ns)
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """What the model of a worker saw of a replica whose gate was opened; complete up to the replica's own version."""
+
+    flavors: Flavors = ()
+    evicted: tuple[Evicted, ...] = ()
+    replays: tuple[Replay, ...] = ()
+
+
+def format_record(record: ForecastRecord) -> str:
+    """Write the annotation."""
+    forecast = record.forecast
+    kept = forecast.victims[:MAX_VICTIMS]
+    entry: Obj = {
+        "cluster": record.cluster,
+        "replicaUID": record.replica_uid,
+        "openedAtUnixNano": str(record.opened_ns),
+        "madeAtUnixNano": str(forecast.made_ns),
+        "verdict": str(forecast.verdict),
+        "message": forecast.message,
+        "clusterQueue": forecast.cluster_queue,
+        "flavors": dict(forecast.flavors),
+        "borrowing": forecast.borrowing,
+        "victims": [_victim_entry(victim) for victim in kept],
+        "victimsLeftOut": len(forecast.victims) - len(kept),
+        "cost": _cost_entry(forecast.cost),
+        "result": str(record.result),
+        "resultMessage": record.message,
+    }
+    if record.verified_ns is not None:
+        entry["verifiedAt"] = format_time(record.verified_ns)
+        entry["verifiedAtUnixNano"] = str(record.verified_ns)
+    return json.dumps(entry, separators=(",", ":"))
+
+
+def parse_record(text: str | None) -> ForecastRecord | None:
+    """Read the annotation; None for a missing one, and for one that says nothing useful."""
+    if not text:
+        return None
+    try:
+        entry = json.loads(text)
+        if entry["victimsLeftOut"]:
+            return None
+        verified = entry.get("verifiedAtUnixNano")
+        return ForecastRecord(
+            cluster=str(entry["cluster"]),
+            replica_uid=str(entry["replicaUID"]),
+            opened_ns=int(entry["openedAtUnixNano"]),
+            forecast=_forecast(entry),
+            result=Result(entry["result"]),
+            message=str(entry["resultMessage"]),
+            verified_ns=int(verified) if verified is not None else None,
+        )
+    except (AttributeError, LookupError, TypeError, ValueError):
+        return None
+
+
+def _forecast(entry: Mapping[str, Any]) -> Forecast:
+    borrowing = entry["borrowing"]
+    cost = entry["cost"]
+    return Forecast(
+        verdict=Verdict(entry["verdict"]),
+        made_ns=int(entry["madeAtUnixNano"]),
+        message=str(entry["message"]),
+        cluster_queue=str(entry["clusterQueue"]),
+        flavors=tuple(sorted((str(resource), str(flavor)) for resource, flavor in entry["flavors"].items())),
+        borrowing=int(borrowing) if borrowing is not None else None,
+        victims=tuple(_victim(victim) for victim in entry["victims"]),
+        cost=Cost(
+            preemption_cost=int(cost["preemptionCost"]),
+            victims=int(cost["victims"]),
+            pods=int(cost["pods"]),
+            accelerator_seconds=int(cost["acceleratorSeconds"]),
+            cpu_seconds=int(cost["cpuSeconds"]),
+        ),
+    )
+
+
+def _victim_entry(victim: ForecastVictim) -> Obj:
+    entry: Obj = {
+        "workload": f"{victim.namespace}/{victim.name}",
+        "uid": victim.uid,
+        "clusterQueue": victim.cluster_queue,
+        "reason": victim.reason,
+        "priority": victim.priority,
+        "owner": victim.owner,
+        "pods": victim.pods,
+        "preemptionCost": victim.preemption_cost,
+        "inFlight": victim.in_flight,
+    }
+    if victim.running_since_ns is not None:
+        entry["runningSince"] = format_time(victim.running_since_ns)
+        entry["runningSinceUnixNano"] = str(victim.running_since_ns)
+    return entry
+
+
+def _victim(entry: Mapping[str, Any]) -> ForecastVictim:
+    namespace, _, name = str(entry["workload"]).partition("/")
+    since = entry.get("runningSinceUnixNano")
+    return ForecastVictim(
+        namespace=namespace,
+        name=name,
+        uid=str(entry["uid"]),
+        cluster_queue=str(entry["clusterQueue"]),
+        reason=str(entry["reason"]),
+        priority=int(entry["priority"]),
+        owner=str(entry["owner"]),
+        pods=int(entry["pods"]),
+        running_since_ns=int(since) if since is not None else None,
+        preemption_cost=int(entry["preemptionCost"]),
+        in_flight=bool(entry["inFlight"]),
+    )
+
+
+def _cost_entry(cost: Cost) -> Obj:
+    return {
+        "preemptionCost": cost.preemption_cost,
+        "victims": cost.victims,
+        "pods": cost.pods,
+        "acceleratorSeconds": cost.accelerator_seconds,
+        "cpuSeconds": cost.cpu_seconds,
+    }

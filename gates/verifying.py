@@ -1,0 +1,97 @@
+"""Follows a forecast that a gate was opened on until it can be said whether it was right.
+
+A row beside the others: it adds a record to whatever is decided and never changes a gate. It ends when the replica has
+quota, when its window is over, or when the replica is gone.
+"""
+
+from dataclasses import replace
+
+from engine.forecasting.verification import Happened, Judgement, Result, judge
+from gates.actions import Decision, EmitEvent, RecordForecast, Step
+from gates.forecasts import ForecastRecord
+from gates.ledger import last_opening
+from gates.opening import remaining_window
+from gates.settings import Settings
+from gates.view import Group, Opening, Reach, Worker
+
+_QUIET = (Result.EXACT, Result.NONE)
+
+
+def record_of(worker: Worker, opening: Opening) -> ForecastRecord | None:
+    """Return the record of an opening that is about to happen, None where nothing was forecast."""
+    forecast = worker.forecast
+    if forecast is None:
+        return None
+    result = Result.PENDING if forecast.promises else Result.NONE
+    return ForecastRecord(opening.cluster, opening.replica_uid, opening.opened_ns, forecast, result)
+
+
+def with_verification(decision: Decision, group: Group, now_ns: int, settings: Settings) -> Decision:
+    """Add to a decision what is to be written about the forecast behind the last opening."""
+    workload = group.workload
+    if workload.deleted or workload.check is None:
+        return decision
+    record = workload.forecast
+    if record is None or record.result is not Result.PENDING:
+        late = _late_record(group, now_ns, settings)
+        return decision if late is None else _append(decision, Step((RecordForecast(late),)))
+    judgement = _judgement(record, group, now_ns, settings)
+    if judgement is None:
+        return _look_again(decision, record, now_ns, settings)
+    done = replace(record, result=judgement.result, message=judgement.message, verified_ns=now_ns)
+    decision = _append(decision, Step((RecordForecast(done),)))
+    if judgement.result in _QUIET:
+        return decision
+    message = f"Forecast for cluster {record.cluster}: {judgement.result}. {judgement.message}"
+    return _append(decision, Step((EmitEvent("ForecastMissed", message),), best_effort=True))
+
+
+def _late_record(group: Group, now_ns: int, settings: Settings) -> ForecastRecord | None:
+    """Return the record of a running window whose forecast was not ready when its gate was opened."""
+    last = last_opening(group)
+    if last is None or remaining_window(last, now_ns, settings) == 0:
+        return None
+    worker, known = group.worker(last.cluster), group.workload.forecast
+    if known is not None and known.is_about(last.cluster, last.replica_uid, last.opened_ns):
+        return None
+    replica = worker.replica if worker is not None and worker.reach is Reach.SYNCED else None
+    if worker is None or replica is None or replica.uid != last.replica_uid or not replica.gate_open:
+        return None
+    if replica.is_true("QuotaReserved"):
+        return None  # what is known already cannot be forecast
+    return record_of(worker, last)
+
+
+def _judgement(record: ForecastRecord, group: Group, now_ns: int, settings: Settings) -> Judgement | None:
+    """Return the result, None while it is not known."""
+    worker = group.worker(record.cluster)
+    if worker is None:
+        return Judgement(Result.OVERTAKEN, "the cluster is no longer in use")
+    if worker.reach is not Reach.SYNCED:
+        return None
+    replica = worker.replica
+    if replica is None or replica.uid != record.replica_uid:
+        return Judgement(Result.OVERTAKEN, "the copy was withdrawn before an outcome")
+    has_quota = replica.is_true("QuotaReserved")
+    if not has_quota and _remaining(record, now_ns, settings) > 0:
+        return None
+    witness = worker.witness
+    if witness is None:
+        return None
+    happened = Happened(has_quota=has_quota, flavors=witness.flavors, evicted=witness.evicted)
+    return judge(record.forecast, witness.replays, happened)
+
+
+def _look_again(decision: Decision, record: ForecastRecord, now_ns: int, settings: Settings) -> Decision:
+    remaining = _remaining(record, now_ns, settings)
+    if remaining == 0:
+        return decision
+    return replace(decision, requeue_ns=min(decision.requeue_ns or remaining, remaining))
+
+
+def _remaining(record: ForecastRecord, now_ns: int, settings: Settings) -> int:
+    return remaining_window(Opening(record.cluster, record.replica_uid, record.opened_ns), now_ns, settings)
+
+
+def _append(decision: Decision, step: Step) -> Decision:
+    return replace(decision, steps=(*decision.steps, step))

@@ -1,0 +1,93 @@
+"""One suite, two kinds of clusters: each test runs once on local ones and once on real Kueue.
+
+All tests share one event loop, so that clusters and connections live as long as the session.
+"""
+
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from tests.conformance.servers import is_continuous_integration, why_no_real_server
+from tests.e2e.clusters import Clusters, run_local, run_real
+from tests.e2e.scene import Scene
+from tests.realbed.build import ToolchainError, install_go
+
+_HERE = Path(__file__).parent
+_left_out = pytest.StashKey[str]()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    ours = [item for item in items if item.path.is_relative_to(_HERE)]
+    for item in ours:
+        if pytest_asyncio.is_async_test(item):
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+    real = {item for item in ours if isinstance(item, pytest.Function) and _runs_on_real(item)}
+    if real and (reason := why_no_real_server()):
+        config.hook.pytest_deselected(items=list(real))
+        items[:] = [item for item in items if item not in real]
+        config.stash[_left_out] = f"{len(real)} tests on real Kueue left out: {reason}"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if line := config.stash.get(_left_out, None):
+        terminalreporter.write_line(line, yellow=True)
+
+
+def _runs_on_real(item: pytest.Function) -> bool:
+    by_parameter = hasattr(item, "callspec") and item.callspec.params.get("clusters") == "real"
+    return by_parameter or "real_scene" in item.fixturenames
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def local_clusters(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Clusters]:
+    async with run_local(tmp_path_factory.mktemp("local")) as clusters:
+        yield clusters
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def real_clusters(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Clusters]:
+    try:
+        if is_continuous_integration():
+            install_go()
+        async with run_real(tmp_path_factory.mktemp("real")) as clusters:
+            yield clusters
+    except ToolchainError as error:
+        if is_continuous_integration():
+            raise
+        pytest.skip(f"no real Kueue: {error}")
+
+
+@pytest.fixture(scope="session", params=["local", "real"])
+def clusters(request: pytest.FixtureRequest) -> Clusters:
+    # Each kind is a fixture of its own, so that a change of parameter does not restart it.
+    found: Clusters = request.getfixturevalue(f"{request.param}_clusters")
+    return found
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def scene(clusters: Clusters, tmp_path: Path) -> AsyncIterator[Scene]:
+    """Give a test its own names on the clusters, and clean up behind it."""
+    async with _set(clusters, tmp_path) as made:
+        yield made
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def real_scene(real_clusters: Clusters, tmp_path: Path) -> AsyncIterator[Scene]:
+    """Give the same to a test about what only real Kueue has."""
+    async with _set(real_clusters, tmp_path) as made:
+        yield made
+
+
+@asynccontextmanager
+async def _set(clusters: Clusters, directory: Path) -> AsyncIterator[Scene]:
+    made = Scene(f"t-{secrets.token_hex(4)}", clusters, directory)
+    try:
+        yield made
+    finally:
+        for worker in clusters.workers.values():
+            worker.way.mend()
+        await made.tear_down()

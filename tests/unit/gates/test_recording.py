@@ -1,0 +1,134 @@
+"""Everything that a decision depends on is written and read back exactly, and what is not understood is refused."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from config.api.meta import Condition
+from engine.forecasting.forecast import Cost, Forecast, ForecastVictim, Verdict
+from engine.forecasting.verification import Evicted, Replay, Result
+from gates import actions as act
+from gates.forecasts import ForecastRecord, Witness
+from gates.recording import RecordingError, dumps, loads
+from gates.settings import Settings
+from gates.view import Component, Group, HubWorkload, Opening, OutOfSync, Replica, Winner, Worker
+from tests.unit.gates.groups import NOW, group, hub, signalled, worker
+
+FORECAST = Forecast(
+    Verdict.PREEMPTS, NOW, "m", "cq", (("cpu", "f"),), 1, (ForecastVictim("n", "a", "u", "cq", "r"),), Cost(1, 2, 3)
+)
+RECORD = ForecastRecord("w1", "u", NOW, FORECAST, Result.WRONG, "m", NOW)
+ACTIONS: tuple[act.Action, ...] = (
+    act.RemoveRemote("w1", "u"),
+    act.CreateReplica("w1", gated=False),
+    act.UpdateReplicaSpec("w1", "u", "3"),
+    act.OpenGate("w1", "u", "3", NOW),
+    act.DeactivateReplica("w1", "u", "m"),
+    act.SyncJob("w1"),
+    act.RecordOpenings((Opening("w1", "u", NOW),), RECORD),
+    act.PatchHubStatus(nominated=("w1",), finished=("R", "m"), requeue_after_seconds=3),
+    act.StartRound(NOW),
+    act.RecordWinner(Winner("w1", "u", NOW)),
+    act.RecordOutOfSync((("w1", OutOfSync(1, "u")),)),
+    act.RecordForecast(RECORD),
+    act.EmitEvent("R", "m", warning=True),
+)
+
+
+WHOLE = st.integers()
+TEXT = st.text(st.characters(exclude_categories=["Cs"]))
+
+
+def again(kind: type, value: object) -> Any:
+    return loads(kind, dumps(value))
+
+
+def test_every_action_is_read_back() -> None:
+    decision = act.Decision("G7", (act.Step(ACTIONS), act.Step(ACTIONS[:1], best_effort=True)), 5, ("note",))
+    assert again(act.Decision, decision) == decision
+    assert {type(action) for action in ACTIONS} == set(act.Action.__args__)
+
+
+def test_a_full_view_is_read_back() -> None:
+    seen = Witness((("cpu", "f"),), (Evicted("n", "a", "u", "r"),), (Replay(FORECAST, "x"),))
+    state = group(
+        hub(forecast=RECORD, component=Component(complete=True, is_primary=False, sibling_clusters=frozenset("ab"))),
+        worker("w1", signalled("w1", at=NOW), forecast=FORECAST, witness=seen, forecast_reliable=False),
+        worker("w2"),
+    )
+    assert again(Group, state) == state
+
+
+@given(
+    st.builds(
+        Settings,
+        timeout_ns=WHOLE,
+        skip_futile=st.booleans(),
+        managed_by=TEXT,
+    )
+)
+def test_settings_are_read_back(settings: Settings) -> None:
+    assert loads(Settings, dumps(settings)) == settings
+
+
+CONDITIONS = st.builds(Condition, TEXT, st.sampled_from(["True", "False"]), last_transition_ns=WHOLE)
+
+
+@given(
+    st.builds(
+        Worker,
+        name=TEXT,
+        position=st.none() | WHOLE,
+        replica=st.none()
+        | st.builds(
+            Replica,
+            TEXT,
+            TEXT,
+            st.dictionaries(TEXT, CONDITIONS),
+            has_gate=st.booleans(),
+            signal_ns=st.none() | WHOLE,
+        ),
+        busy=st.booleans(),
+        problem=TEXT,
+    )
+)
+def test_workers_are_read_back(made: Worker) -> None:
+    assert loads(Worker, dumps(made)) == made
+
+
+REFUSED: dict[str, tuple[type, Any, str]] = {
+    "a field of the future": (Settings, {"hindsight": True}, "gives a Settings a 'hindsight', which this version"),
+    "an action of the future": (act.Step, {"actions": [{"is": "Explode"}]}, "holds a 'Explode', which this version"),
+    "an action without a name": (act.Step, {"actions": [{}]}, "holds a None, which this version"),
+    "a choice of the future": (
+        Settings,
+        {"policy": "Best"},
+        "does not hold a Settings: 'Best' is not a valid GatePolicy",
+    ),
+    "a text for a number": (Settings, {"timeout_ns": "1"}, "holds '1' where int belongs"),
+    "a switch for a number": (Settings, {"timeout_ns": True}, "holds True where int belongs"),
+    "a number for a text": (Worker, {"name": 7, "position": None}, "holds 7 where str belongs"),
+    "a missing field": (HubWorkload, {"namespace": "n"}, "does not hold a HubWorkload"),
+    "a list for a mapping": (HubWorkload, {"conditions": []}, r"holds \[\] where dict belongs"),
+    "a pair of three": (act.PatchHubStatus, {"finished": ["a", "b", "c"]}, "does not hold a PatchHubStatus"),
+    "no mapping at all": (Settings, [], r"holds \[\] where dict belongs"),
+}
+
+
+@pytest.mark.parametrize(("kind", "plain", "want"), REFUSED.values(), ids=REFUSED)
+def test_what_is_not_understood_is_refused_in_one_sentence(kind: type, plain: Any, want: str) -> None:
+    with pytest.raises(RecordingError, match=want):
+        loads(kind, orjson.dumps(plain))
+
+
+def test_only_plain_values_are_recorded() -> None:
+    @dataclass(frozen=True)
+    class Odd:
+        value: object
+
+    with pytest.raises(RecordingError, match="a bytes cannot be recorded"):
+        dumps(Odd(b"x"))
