@@ -93,7 +93,7 @@ def test_the_same_sources_give_the_same_wheel(tmp_path: Path) -> None:
     environment = {**os.environ, "SOURCE_DATE_EPOCH": "1700000000"}
     wheels = []
     for name in ("first", "second"):
-        command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path / name]
+        command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path / name)]
         subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=True)
         (wheel,) = (tmp_path / name).glob("*.whl")
         wheels.append(wheel.read_bytes())

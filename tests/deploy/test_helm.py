@@ -122,7 +122,7 @@ def test_its_configuration_is_valid(render: Render, tmp_path: Path, variant: str
 )
 def test_it_says_what_the_kustomization_says(render: Render, kubectl_program: str, name: str, values: Manifest) -> None:
     """Two ways to install must not drift apart: labels and names of generated objects aside, they are the same."""
-    command = [kubectl_program, "kustomize", DEPLOY / "kustomize" / name]
+    command = [kubectl_program, "kustomize", str(DEPLOY / "kustomize" / name)]
     built = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     expected = {_key(each): _essence(each) for each in parsed(built) if each["kind"] != "Namespace"}
     assert {_key(each): _essence(each) for each in render(values)} == expected
