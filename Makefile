@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: help venv demo test check format docs bench bed bed-down compare-partition race lock clean
+.PHONY: help venv demo test check format docs bench bed bed-down compare-partition race image sbom audit lock clean
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,9 +52,20 @@ bed: venv ## start a hub and two workers on real Kueue (WORKERS=2)
 bed-down: venv ## stop them
 	$(BIN)/python -m tests.realbed down
 
+image: sbom ## build the container image and its bill of materials (IMAGE=, TAG=, BASE=)
+	deploy/container/build.sh
+
+sbom: venv ## write the bill of materials of what is installed, dist/turnstile.cdx.json
+	deploy/container/sbom.sh dist/turnstile.cdx.json
+
+audit: venv ## ask PyPI's advisories about the locked run-time dependencies; needs the network
+	deploy/container/audit.sh
+
 lock: venv ## resolve the dependencies anew into requirements/*.txt
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements/runtime.txt
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra dev pyproject.toml -o requirements/dev.txt
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/supply-chain.in -o requirements/supply-chain.txt
+	sed -n 's/^requires = \["\(.*\)"\]$$/\1/p' pyproject.toml | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header - -o requirements/build.txt
 
 clean: ## remove .venv and caches
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist

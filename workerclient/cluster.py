@@ -24,7 +24,7 @@ from workerclient.clock import Clock
 from workerclient.codec import Raw
 from workerclient.endpoint import credentials_for, endpoint_for
 from workerclient.fencing import always
-from workerclient.kind import ApiKind
+from workerclient.kind import ApiKind, Key
 from workerclient.openapi import openapi_document
 from workerclient.preflight import Missing, Need, missing_permissions, served_kinds
 from workerclient.reflector import KindState, Phase, Reflector, ReflectorLimits
@@ -32,6 +32,7 @@ from workerclient.resource import CachedKind, Line, Resource
 from workerclient.retry import RetryLimits, RetryPolicy
 from workerclient.session import Session, SessionLimits
 from workerclient.skew import Skew
+from workerclient.tokens import ServiceToken, request_token
 from workerclient.transport import Transport
 from workerclient.watched import WatchedKind
 
@@ -153,6 +154,10 @@ class ClusterClient:
     async def missing_permissions(self, needs: Iterable[Need]) -> list[Missing]:
         """Return the verbs that the cluster would refuse us."""
         return await missing_permissions(self._line, needs)
+
+    async def request_token(self, account: Key, seconds: int) -> ServiceToken:
+        """Return a token of a service account of the cluster."""
+        return await request_token(self._line, account, seconds)
 
     def reconfigure(self, access: ClusterAccess) -> None:
         """Go on with another address or identity; calls on their way end on the old one."""

@@ -49,6 +49,11 @@ def test_every_package_resolves_to_our_distribution(empty_environment: Path, tmp
         assert Path(path).is_relative_to(empty_environment)
 
 
+def test_the_roles_of_a_worker_are_in_it(empty_environment: Path, tmp_path: Path) -> None:
+    code = "from manager.onboarding.objects import worker_account; print(worker_account())"
+    assert checked(empty_environment / "bin/python", "-Pc", code, cwd=tmp_path) == "turnstile-system/turnstile\n"
+
+
 def test_a_shadowing_file_is_named(empty_environment: Path, tmp_path: Path) -> None:
     (tmp_path / "config.py").write_text("")
     done = run("env", f"PYTHONPATH={tmp_path}", empty_environment / "bin/turnstile", "version", cwd=tmp_path)

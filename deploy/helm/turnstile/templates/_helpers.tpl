@@ -1,0 +1,81 @@
+{{/* The name of everything: the release's, unless it does not tell what it is. */}}
+{{- define "turnstile.name" -}}
+{{- if contains "turnstile" .Release.Name -}}
+{{- .Release.Name | trunc 50 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-turnstile" .Release.Name | trunc 50 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "turnstile.serviceAccount" -}}
+{{- .Values.serviceAccount.name | default (ternary (include "turnstile.name" .) "default" .Values.serviceAccount.create) -}}
+{{- end -}}
+
+{{- define "turnstile.selectorLabels" -}}
+app.kubernetes.io/name: turnstile
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "turnstile.labels" -}}
+{{ include "turnstile.selectorLabels" . }}
+app.kubernetes.io/part-of: multikueue-turnstile
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- end -}}
+
+{{- define "turnstile.image" -}}
+{{- if .Values.image.digest -}}
+{{- printf "%s@%s" .Values.image.repository .Values.image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The configuration file: what the values say, with what only the chart knows. */}}
+{{- define "turnstile.configuration" -}}
+{{- $fixed := dict "apiVersion" "config.multikueue-turnstile.dev/v1alpha1" "kind" "Configuration" "hub" (dict "namespace" .Release.Namespace) -}}
+{{- mergeOverwrite (deepCopy .Values.configuration) $fixed | toYaml -}}
+{{- end -}}
+
+{{/* The roles of one file of deploy/rbac, with their bindings, under this release's names. Takes the context and the file. */}}
+{{- define "turnstile.roles" -}}
+{{- $context := .context -}}
+{{- range $document := regexSplit "(?m)^---\\s*$" (.context.Files.Get (printf "files/%s.yaml" .file)) -1 }}
+{{- $role := fromYaml $document }}
+{{- if has $role.kind (list "ClusterRole" "Role") }}
+{{- $isCluster := eq $role.kind "ClusterRole" }}
+{{- $name := $role.metadata.name | replace "turnstile" (include "turnstile.name" $context) }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ $role.kind }}
+metadata:
+  name: {{ $name }}
+  {{- if not $isCluster }}
+  namespace: {{ $context.Release.Namespace }}
+  {{- end }}
+  labels:
+    {{- include "turnstile.labels" $context | nindent 4 }}
+rules:
+  {{- toYaml $role.rules | nindent 2 }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ $role.kind }}Binding
+metadata:
+  name: {{ $name }}
+  {{- if not $isCluster }}
+  namespace: {{ $context.Release.Namespace }}
+  {{- end }}
+  labels:
+    {{- include "turnstile.labels" $context | nindent 4 }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: {{ $role.kind }}
+  name: {{ $name }}
+subjects:
+  - kind: ServiceAccount
+    name: {{ include "turnstile.serviceAccount" $context }}
+    namespace: {{ $context.Release.Namespace }}
+{{- end }}
+{{- end }}
+{{- end -}}

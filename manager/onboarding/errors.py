@@ -1,0 +1,5 @@
+"""What keeps a worker from being added, removed or given a new token."""
+
+
+class OnboardingError(Exception):
+    """One sentence for the operator; nothing secret is in it."""

@@ -1,0 +1,80 @@
+"""The workers of a hub, as a table: where their kubeconfigs are, whether they work, until when their tokens do."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from config.kubeconfig.access import ClusterAccess
+from config.syntax import printable
+from manager.kinds import CLUSTERS, CONFIGS, SECRETS
+from manager.onboarding.objects import TOKEN_EXPIRES
+from workerclient.cluster import ClusterClient, Surroundings
+from workerclient.errors import NotFound
+from workerclient.kind import Key
+
+if TYPE_CHECKING:
+    from workerclient.codec import Raw
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One worker; every text is safe for a terminal."""
+
+    name: str
+    kubeconfig: str
+    active: str
+    token_until: str
+    configs: str
+
+
+async def rows(hub: ClusterAccess, namespace: str, surroundings: Surroundings) -> list[Row]:
+    """Return the hub's MultiKueueClusters by name."""
+    client = ClusterClient("hub", hub, surroundings)
+    try:
+        clusters = [stored async for page in client.resource(CLUSTERS).pages() for _, stored in page.items]
+        configs = [stored async for page in client.resource(CONFIGS).pages() for _, stored in page.items]
+        return [
+            await _row(client, namespace, stored, configs)
+            for stored in sorted(clusters, key=lambda stored: str(stored["metadata"]["name"]))
+        ]
+    finally:
+        await client.close()
+
+
+async def _row(client: ClusterClient, namespace: str, stored: "Raw", configs: "list[Raw]") -> Row:
+    name = str(stored["metadata"]["name"])
+    source = (stored.get("spec") or {}).get("clusterSource") or {}
+    location = source.get("kubeConfig") or {}
+    until = "-"
+    if location.get("locationType", "Secret") == "Secret" and location.get("location"):
+        until = await _token_until(client, Key(namespace, str(location["location"])))
+    users = [str(each["metadata"]["name"]) for each in configs if name in (each.get("spec") or {}).get("clusters", [])]
+    return Row(
+        printable(name),
+        printable(_where(source)),
+        printable(_activity(stored)),
+        printable(until),
+        printable(",".join(sorted(users)) or "-"),
+    )
+
+
+async def _token_until(client: ClusterClient, key: Key) -> str:
+    """Return what `add` or `rotate` wrote down; the kubeconfig itself is not looked at."""
+    try:
+        secret = await client.resource(SECRETS).get(key)
+    except NotFound:
+        return "no Secret"
+    return str((secret["metadata"].get("annotations") or {}).get(TOKEN_EXPIRES, "unknown"))
+
+
+def _where(source: "Raw") -> str:
+    if profile := source.get("clusterProfileRef"):
+        return f"ClusterProfile {profile.get('name')}"
+    location = source.get("kubeConfig") or {}
+    return f"{location.get('locationType', 'Secret')} {location.get('location', '?')}"
+
+
+def _activity(stored: "Raw") -> str:
+    for condition in (stored.get("status") or {}).get("conditions") or []:
+        if condition.get("type") == "Active":
+            return "yes" if condition.get("status") == "True" else f"no: {condition.get('reason', '?')}"
+    return "unknown"

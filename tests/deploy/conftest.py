@@ -1,0 +1,66 @@
+"""A real kube-apiserver that knows Kueue's kinds and ServiceMonitors, for everything under deploy/."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conformance.servers import is_continuous_integration, why_no_real_server
+from tests.deploy import go_modules, prometheus_crds
+from tests.deploy.kubectl import Kubectl
+from tests.realbed import apiserver, build, kueue_crds
+from tests.realbed.apiserver import ApiServer
+
+
+@pytest.fixture(scope="session")
+def kubectl_program() -> str:
+    found = shutil.which("kubectl")
+    if found is None:
+        if is_continuous_integration():
+            pytest.fail("kubectl is not on PATH")
+        pytest.skip("kubectl is not on PATH")
+    return found
+
+
+@pytest.fixture(scope="session")
+def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
+    """Return a server with the namespaces that the manifests are for; its admission is a hub's."""
+    if reason := why_no_real_server():
+        pytest.skip(f"no real kube-apiserver: {reason}")
+    try:
+        if is_continuous_integration():
+            build.install_go()
+        with apiserver.run(tmp_path_factory.mktemp("hub")) as server:
+            kueue_crds.install(server)
+            prometheus_crds.install(server)
+            for name, labels in (("turnstile-system", _RESTRICTED), ("team", {}), ("other", {})):
+                namespace = {"metadata": {"name": name, "labels": labels}}
+                assert server.call("POST", "/api/v1/namespaces", namespace)[0] == 201
+            yield server
+    except build.ToolchainError as error:
+        if is_continuous_integration():
+            raise
+        pytest.skip(f"no real kube-apiserver: {error}")
+
+
+_RESTRICTED = {"pod-security.kubernetes.io/enforce": "restricted", "pod-security.kubernetes.io/warn": "restricted"}
+
+
+@pytest.fixture(scope="session")
+def kubectl(hub: ApiServer, kubectl_program: str, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
+    return Kubectl(kubectl_program, hub.kubeconfig, tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture(scope="session")
+def helm_program() -> Path:
+    if reason := why_no_real_server():
+        pytest.skip(f"no helm: {reason}")
+    try:
+        if is_continuous_integration():
+            build.install_go()
+        return go_modules.tool(Path(__file__).parent / "helm", "helm")
+    except build.ToolchainError as error:
+        if is_continuous_integration():
+            raise
+        pytest.skip(f"no helm: {error}")

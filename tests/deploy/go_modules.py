@@ -1,0 +1,27 @@
+"""Go modules of the tests that are not the real bed's: a tool to run, files to read."""
+
+import subprocess
+from pathlib import Path
+
+from tests.realbed import build
+
+
+def tool(module: Path, name: str) -> Path:
+    """Return the path of a tool that the module names, built and kept in Go's own cache."""
+    return Path(_go(module, "tool", "-n", name))
+
+
+def source(module: Path, required: str) -> Path:
+    """Return the directory with the files of a module that this one requires."""
+    _go(module, "mod", "download", required)
+    return Path(_go(module, "list", "-m", "-f", "{{.Dir}}", required))
+
+
+def _go(module: Path, *arguments: str) -> str:
+    done = subprocess.run([build.go_command(), *arguments], cwd=module, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        last = (done.stderr.strip() or "no output").splitlines()[-1]
+        raise build.ToolchainError(
+            f"`go {arguments[0]}` failed ({last}); it needs a module proxy or a filled module cache"
+        )
+    return done.stdout.strip()

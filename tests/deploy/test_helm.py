@@ -1,0 +1,216 @@
+"""The chart: it lints, its values are checked, and what it renders is what the kustomizations say."""
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from config.loading import load_configuration
+from tests.deploy.kubectl import Kubectl, Manifest, of_kind, only, parsed
+from tests.realbed.apiserver import ApiServer
+
+DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
+CHART = DEPLOY / "helm" / "turnstile"
+ALL_ON: Manifest = {
+    "replicas": 3,
+    "image": {"digest": f"sha256:{'0' * 64}"},
+    "imagePullSecrets": [{"name": "registry"}],
+    "rbac": {"costController": {"enabled": True, "copyToWorkloads": True, "priorityBoost": True, "events": True}},
+    "managedByPolicy": {"queueNames": ["research", "render"]},
+    "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
+    "networkPolicy": {"apiServerCidrs": ["10.0.0.0/8", "fd00::/8"]},
+    "serviceAccount": {"annotations": {"example.com/role": "x"}},
+    "podAnnotations": {"example.com/a": "b"},
+    "podLabels": {"example.com/c": "d"},
+    "nodeSelector": {"kubernetes.io/os": "linux"},
+    "tolerations": [{"key": "control-plane", "operator": "Exists"}],
+    "priorityClassName": "system-cluster-critical",
+    "configuration": {"hub": {"origin": "hub-eu"}, "logging": {"level": "debug"}},
+}
+ALL_OFF: Manifest = {
+    "serviceAccount": {"create": False, "name": "mine"},
+    "rbac": {"create": False},
+    "managedByPolicy": {"enabled": False},
+    "networkPolicy": {"enabled": False},
+}
+VARIANTS: dict[str, Manifest] = {
+    "as shipped": {},
+    "everything on": ALL_ON,
+    "everything off": ALL_OFF,
+    "in shadow mode": {"shadow": True},
+}
+
+Helm = Callable[..., subprocess.CompletedProcess[str]]
+Render = Callable[..., list[Manifest]]
+
+
+@pytest.fixture(scope="module")
+def helm(helm_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Helm:
+    home = str(tmp_path_factory.mktemp("helm"))
+
+    def run(*arguments: str | Path, values: Manifest | None = None) -> subprocess.CompletedProcess[str]:
+        given = ["--values", "-"] if values is not None else []
+        return subprocess.run(
+            [helm_program, *arguments, *given],
+            input=yaml.safe_dump(values or {}),
+            capture_output=True,
+            text=True,
+            check=False,
+            env={"PATH": os.environ.get("PATH", ""), "HOME": home},
+        )
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def package(helm: Helm, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the packed chart: unlike the tree, it has no links."""
+    folder = tmp_path_factory.mktemp("package")
+    done = helm("package", CHART, "--destination", folder)
+    assert done.returncode == 0, done.stderr
+    (packed,) = folder.glob("turnstile-*.tgz")
+    return packed
+
+
+@pytest.fixture(scope="module")
+def render(helm: Helm, package: Path) -> Render:
+    def template(values: Manifest, *, release: str = "turnstile") -> list[Manifest]:
+        flags = ("--namespace", "turnstile-system", "--kube-version", "1.36.3")
+        done = helm("template", release, package, *flags, values=values)
+        assert (done.returncode, done.stderr) == (0, "")
+        return parsed(done.stdout)
+
+    return template
+
+
+def refusal(helm: Helm, package: Path, values: Manifest, *flags: str) -> str:
+    done = helm("template", "turnstile", package, *(flags or ("--kube-version", "1.36.3")), values=values)
+    assert done.returncode != 0
+    return done.stderr
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_it_lints(helm: Helm, variant: str) -> None:
+    done = helm("lint", CHART, "--strict", "--kube-version", "1.36.3", values=VARIANTS[variant])
+    assert done.returncode == 0, done.stdout
+    assert "[WARNING]" not in done.stdout
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_server_takes_it(render: Render, kubectl: Kubectl, variant: str) -> None:
+    assert kubectl.complaints(render(VARIANTS[variant])) == ""
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_its_configuration_is_valid(render: Render, tmp_path: Path, variant: str) -> None:
+    manifests = render(VARIANTS[variant])
+    (tmp_path / "turnstile.yaml").write_text(only(manifests, "ConfigMap")["data"]["turnstile.yaml"])
+    loaded = load_configuration(tmp_path / "turnstile.yaml", {}).configuration
+    assert loaded.hub.namespace == "turnstile-system"
+    assert loaded.hub.origin == VARIANTS[variant].get("configuration", {}).get("hub", {}).get("origin")
+    container = only(manifests, "Deployment")["spec"]["template"]["spec"]["containers"][0]
+    assert container["ports"][0]["containerPort"] == loaded.http.port
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [("base", {}), ("overlays/ha", {"replicas": 3}), ("overlays/shadow", {"shadow": True})],
+)
+def test_it_says_what_the_kustomization_says(render: Render, kubectl_program: str, name: str, values: Manifest) -> None:
+    """Two ways to install must not drift apart: labels and names of generated objects aside, they are the same."""
+    command = [kubectl_program, "kustomize", str(DEPLOY / "kustomize" / name)]
+    built = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    expected = {_key(each): _essence(each) for each in parsed(built) if each["kind"] != "Namespace"}
+    assert {_key(each): _essence(each) for each in render(values)} == expected
+
+
+def _key(manifest: Manifest) -> tuple[str, str]:
+    name = str(manifest["metadata"]["name"])
+    return manifest["kind"], "configuration" if manifest["kind"] == "ConfigMap" else name
+
+
+def _essence(manifest: Manifest) -> Any:
+    """Return a manifest without what only one of the tools writes."""
+    if manifest["kind"] == "ConfigMap":
+        return yaml.safe_load(manifest["data"]["turnstile.yaml"])
+    return _plain({key: value for key, value in manifest.items() if key != "metadata"})
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    of_tools = ("app.kubernetes.io/instance", "app.kubernetes.io/part-of", "checksum/configuration", "imagePullPolicy")
+    kept = {key: _plain(each) for key, each in value.items() if key not in of_tools}
+    if "configMap" in kept:
+        kept["configMap"] = "the configuration"
+    return {key: each for key, each in kept.items() if key != "annotations" or each}
+
+
+def test_another_release_name_is_everywhere(render: Render) -> None:
+    manifests = render({}, release="eu")
+    assert {each["metadata"]["name"].startswith("eu-turnstile") for each in manifests} == {True}
+    for binding in of_kind(manifests, "ClusterRoleBinding") + of_kind(manifests, "RoleBinding"):
+        role = binding["kind"].removesuffix("Binding")
+        assert binding["roleRef"]["name"] in {each["metadata"]["name"] for each in of_kind(manifests, role)}
+        assert binding["subjects"][0]["name"] == only(manifests, "ServiceAccount")["metadata"]["name"]
+
+
+def test_switched_off_is_not_there(render: Render) -> None:
+    manifests = render(ALL_OFF)
+    assert {each["kind"] for each in manifests} == {"ConfigMap", "Deployment", "Service"}
+    assert only(manifests, "Deployment")["spec"]["template"]["spec"]["serviceAccountName"] == "mine"
+
+
+def test_named_queues_are_selected(render: Render) -> None:
+    selector = only(render(ALL_ON), "MutatingAdmissionPolicyBinding")["spec"]["matchResources"]["objectSelector"]
+    assert selector["matchExpressions"][0] == {
+        "key": "kueue.x-k8s.io/queue-name",
+        "operator": "In",
+        "values": ["research", "render"],
+    }
+
+
+WRONG: dict[str, tuple[Manifest, str]] = {
+    "an unknown value": ({"replica": 2}, "replica"),
+    "no instance": ({"replicas": 0}, "replicas"),
+    "a text for a number": ({"replicas": "2"}, "replicas"),
+    "a digest that is none": ({"image": {"digest": "sha256:abc"}}, "digest"),
+    "a port that is none": ({"configuration": {"http": {"port": 70000}}}, "port"),
+    "the namespace of another release": ({"configuration": {"hub": {"namespace": "other"}}}, "namespace"),
+    "an interval without a unit": ({"serviceMonitor": {"interval": "30"}}, "interval"),
+    "a network without a mask": ({"networkPolicy": {"apiServerCidrs": ["10.0.0.1"]}}, "apiServerCidrs"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_values_are_refused_by_name(helm: Helm, package: Path, case: str) -> None:
+    values, field = WRONG[case]
+    said = refusal(helm, package, values)
+    assert "values don't meet the specifications of the schema" in said
+    assert field in said
+
+
+def test_a_hub_that_is_too_old_for_the_policy_is_told(helm: Helm, package: Path) -> None:
+    said = refusal(helm, package, {}, "--kube-version", "1.35.0")
+    assert "managedByPolicy.enabled: needs Kubernetes v1.36 or newer, the hub has v1.35.0; set it to false" in said
+
+
+NOTES: dict[str, tuple[Manifest, str]] = {
+    "with the policy": ({}, "kubectl label namespace NAME multikueue-turnstile.dev/managed=true"),
+    "without it": ({"managedByPolicy": {"enabled": False}}, "spec.managedBy: kueue.x-k8s.io/multikueue in each job"),
+    "in shadow mode": ({"shadow": True}, "in shadow mode: it reads and writes nothing but its Lease"),
+}
+
+
+@pytest.mark.parametrize("case", NOTES)
+def test_its_notes_tell_what_comes_next(helm: Helm, package: Path, hub: ApiServer, case: str) -> None:
+    values, note = NOTES[case]
+    flags = ("--dry-run=server", "--namespace", "turnstile-system", "--kubeconfig", hub.kubeconfig)
+    done = helm("install", "turnstile", package, *flags, values=values)
+    assert note in done.stdout, done.stderr
