@@ -55,6 +55,8 @@ class SyncJob:
     """Let the adapter create the remote job or copy its status back."""
 
     cluster: str
+    final: bool = False
+    """Its last word: the worker is asked for it anew, because a cache of jobs may be behind that of Workloads."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from gates.dialect import KUEUE, Dialect
 from gates.forecasts import Witness
 from gates.jobs.kinds import JobKind
 from gates.jobs.records import JobRecord
-from gates.jobs.status import stopped_status
+from gates.jobs.status import has_ended, stopped_status
 from gates.jobs.syncing import JobContext, MemberSync, most_urgent, sync_member
 from gates.marks import HubIdentity
 from gates.records import CheckEntry, HubRecord, Owner, ReplicaRecord
@@ -152,6 +152,7 @@ def _worker(facts: WorkerFacts, snapshot: Snapshot, identity: HubIdentity, conte
         foreign_replica=facts.foreign_workload or (record is not None and not ours),
         stale_uid=record.uid if ours and not mine and record is not None else "",
         job_present=bool(jobs),
+        job_ended=bool(jobs) and all(has_ended(snapshot.jobs.kind, job.body) for job in jobs),
         job_sync=_job_sync(replica, facts, snapshot.jobs, jobs, context),
         out_of_sync=hub.out_of_sync.get(facts.name, NEVER_OUT_OF_SYNC),
         opening_confirmed=replica is not None and replica.uid in facts.confirmed,

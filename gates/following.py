@@ -49,7 +49,9 @@ def finished_remote(group: Group, _now_ns: int, settings: Settings) -> Decision 
         # The remote job goes once the hub's Workload is finished, and with it the last word on how it ended.
         return Decision("G3-owner", requeue_ns=settings.deferred_sync_ns)
     finish = PatchHubStatus(finished=(condition.reason, condition.message))
-    return Decision("G3c", (*_sync_steps(worker), Step((finish,))))
+    asked = worker.job_present and not worker.job_ended
+    last_word = (Step((SyncJob(worker.name, final=True),)),) if asked else _sync_steps(worker)
+    return Decision("G3c", (*last_word, Step((finish,))))
 
 
 def _out_of_sync(group: Group, worker: Worker) -> Decision:

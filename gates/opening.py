@@ -6,7 +6,7 @@ workers can be read. See docs/decisions/0002 for the meaning of Open.
 
 from dataclasses import dataclass
 
-from gates.ledger import last_opening
+from gates.ledger import known_openings, last_opening
 from gates.policies import Candidate, Later, Pick, choose
 from gates.settings import Settings
 from gates.view import Group, Opening, Replica, Worker
@@ -86,6 +86,8 @@ def next_gate(group: Group, now_ns: int, settings: Settings) -> NextGate:
     if holder is None or holder.busy or (holder.problem and holder is not queue[0]):
         # A worker that could not be written to is tried again in its turn, not over and over in others' time.
         return Wait(queue[0], last, remaining)
+    if _is_shared(last, group, now_ns, settings):
+        return Wait(queue[0], last, remaining)
     return _open(holder, last.opened_ns if _took_effect(holder, last) else now_ns)
 
 
@@ -111,6 +113,12 @@ def _took_effect(worker: Worker, last: Opening) -> bool:
     The first is only written again and its window keeps its start; the second begins now, and so does its window.
     """
     return worker.opening_confirmed and worker.replica is not None and worker.replica.uid == last.replica_uid
+
+
+def _is_shared(last: Opening, group: Group, now_ns: int, settings: Settings) -> bool:
+    """Tell whether another cluster's window runs as well, as it does after somebody opened a gate by hand."""
+    others = (opening for opening in known_openings(group) if opening.cluster != last.cluster)
+    return any(remaining_window(opening, now_ns, settings) > 0 for opening in others)
 
 
 def _asks(worker: Worker) -> bool:

@@ -144,6 +144,8 @@ class Worker:
     """A replica of ours that was made for an earlier hub Workload of the same name."""
     job_present: bool = False
     """A remote job with our origin exists, whether or not its replica does."""
+    job_ended: bool = False
+    """The remote job is known to be over, so that what is known of it is its last word."""
     job_sync: JobSync = JobSync.NONE
     out_of_sync: OutOfSync = NEVER_OUT_OF_SYNC
     opening_confirmed: bool = False

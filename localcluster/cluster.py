@@ -196,6 +196,13 @@ class LocalCluster:
             watcher.cut()
         return len(struck)
 
+    def mute_watches(self, plural: str) -> int:
+        """Let the watches of a kind that are open now say nothing more, without closing them; return how many."""
+        struck = [each for each in self._server.watches.active() if each.kind.plural == plural]
+        for watcher in struck:
+            watcher.mute()
+        return len(struck)
+
     def watch_count(self, plural: str | None = None) -> int:
         """Return how many watches are open, of one kind or of all."""
         return sum(plural in (None, each.kind.plural) for each in self._server.watches.active())

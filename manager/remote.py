@@ -20,7 +20,7 @@ from gates.actions import (
 from gates.assembling import HubJobs, plan_jobs
 from gates.jobs.copying import remote_job
 from gates.jobs.kinds import JobKind
-from gates.jobs.records import JobRecord
+from gates.jobs.records import JobRecord, job_reader
 from gates.jobs.syncing import JobContext, MemberSync
 from gates.marks import FINALIZER, HubIdentity, hub_of, hub_uid_of, origin_of
 from gates.patches import deactivation_patch, finalizer_patch, gate_opening_patch
@@ -73,8 +73,8 @@ class RemoteHand:
                 await self._open(link, hub, action)
             case DeactivateReplica(replica_uid=uid, message=message):
                 await self._deactivate(link, hub, uid, message)
-            case SyncJob():
-                await self._sync_jobs(link, hub)
+            case SyncJob(final=final):
+                await self._sync_jobs(link, hub, final=final)
 
     # --- replicas
 
@@ -172,7 +172,7 @@ class RemoteHand:
 
     # --- jobs
 
-    async def _sync_jobs(self, link: WorkerLink, hub: HubRecord) -> None:
+    async def _sync_jobs(self, link: WorkerLink, hub: HubRecord, *, final: bool) -> None:
         jobs = self._hub.jobs_of(hub)
         kind = jobs.kind
         if kind is None:
@@ -180,7 +180,8 @@ class RemoteHand:
         replica = link.replica(Key(hub.namespace, hub.name))
         over = isinstance(replica, ReplicaRecord) and replica.is_finished
         context = JobContext(hub.name, sum(n for _, n in hub.shape.counts) if hub.shape else 0, self._now())
-        for member in plan_jobs(jobs, remote_members(link, jobs), context):
+        remote = await self._asked_members(link, kind, jobs) if final else remote_members(link, jobs)
+        for member in plan_jobs(jobs, remote, context):
             if member.sync is JobSync.CREATE:
                 await (self._verify_absence if over else self._create_job)(link, hub, kind, member)
                 continue
@@ -188,6 +189,18 @@ class RemoteHand:
                 await self._forward(link, kind, member.remote, member)
             if member.status is not None:
                 await self._copy_status(kind, member)
+
+    async def _asked_members(self, link: WorkerLink, kind: JobKind, jobs: HubJobs) -> tuple[JobRecord, ...]:
+        """Return the worker's jobs of ours that are called like the hub's, as they are now."""
+        read, found = job_reader(kind), []
+        for member in jobs.members:
+            try:
+                job = read(await link.jobs[kind.gvk].resource.get(Key(member.namespace, member.name)))
+            except NotFound:
+                continue
+            if self._identity.owns(job.origin, job.hub):
+                found.append(job)
+        return tuple(found)
 
     async def _create_job(self, link: WorkerLink, hub: HubRecord, kind: JobKind, member: MemberSync) -> None:
         if member.remote is not None:

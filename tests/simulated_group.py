@@ -21,6 +21,7 @@ from gates.actions import (
     RecordWinner,
     RemoveRemote,
     StartRound,
+    StopHubJob,
     SyncJob,
     UpdateReplicaSpec,
     WorkerAction,
@@ -110,14 +111,16 @@ class SimulatedGroup:
                 self.events += 1
             case RecordWinner(winner=winner):
                 self.workload = replace(self.workload, winner=winner)
+            case StopHubJob():
+                self.workload = replace(self.workload, job_to_stop=False)
             case PatchHubStatus():
                 self._patch(action)
 
     def _patch(self, patch: PatchHubStatus) -> None:
         """Change the status by the rules of Kueue's webhook."""
         workload = self.workload
-        if patch.cluster_name and patch.cluster_name != workload.cluster_name:
-            if workload.cluster_name or patch.cluster_name not in workload.nominated:
+        if patch.cluster_name is not None and patch.cluster_name != workload.cluster_name:
+            if patch.cluster_name and (workload.cluster_name or patch.cluster_name not in workload.nominated):
                 raise RefusedError
             workload = replace(workload, cluster_name=patch.cluster_name)
         if patch.nominated is not None:

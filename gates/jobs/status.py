@@ -26,6 +26,11 @@ def hub_status(kind: JobKind, hub_job: Obj, remote_job: Obj, now: str) -> tuple[
             return _copied(here, there) if there else (JobSync.NONE, here)
 
 
+def has_ended(kind: JobKind | None, job: Obj) -> bool:
+    """Tell whether a job is certainly over; of most kinds that is not known."""
+    return kind is not None and kind.status is StatusSync.BATCH_JOB and _has(_status(job), _ENDED)
+
+
 def stopped_status(kind: JobKind, hub_job: Obj, now: str) -> Obj | None:
     """Return the status of a hub's job that nobody runs any more; None if it needs no change, or not yet."""
     here = _status(hub_job)

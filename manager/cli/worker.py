@@ -162,7 +162,7 @@ def _onboarding(hub: Path, context: str | None, namespace: str, *, is_rehearsal:
 
 
 def _access(option: str, path: Path, context: str | None) -> "ClusterAccess":
-    """Load a kubeconfig of whoever runs this; being theirs, it may name commands, and files beside it or at home."""
+    """Load a kubeconfig of whoever runs this; it is their own, so it may name commands and files of theirs."""
     from config.kubeconfig.errors import KubeconfigError
     from config.kubeconfig.sources import load_hub_kubeconfig
     from config.sections import KubeconfigPolicy

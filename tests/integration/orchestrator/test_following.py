@@ -163,6 +163,19 @@ async def test_41_42_the_end_is_mirrored_with_the_jobs_status_and_everything_goe
         assert world["w1"].find("jobs", "job-wl", "batch") is None
 
 
+async def test_41_a_job_whose_watch_lags_behind_has_the_last_word(tmp_path: Path) -> None:
+    async with running(tmp_path, "w1", "w2") as world:
+        await won_by(world)
+        world.hub.change("jobs", "job-wl", lambda j: j["spec"].update(suspend=False), "batch")
+        await world.settled()
+        world["w1"].local.mute_watches("jobs")
+        status = {"succeeded": 1, "startTime": world["w1"].now(), "ready": 0}
+        world["w1"].change_status("jobs", "job-wl", lambda s: s.update(status), "batch")
+        world["w1"].finish(reason="Succeeded", message="all done")
+        await world.until(lambda: world.hub.condition("Finished"))
+        assert world.hub.get("jobs", "job-wl", "batch")["status"]["succeeded"] == 1
+
+
 async def test_43_44_out_of_sync_is_a_retry_with_a_growing_delay_and_then_an_exclusion(tmp_path: Path) -> None:
     async with running(tmp_path, "w1", "w2") as world:
         delays = []

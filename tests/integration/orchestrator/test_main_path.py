@@ -1,6 +1,8 @@
 """From a queued job to its end: dispatch, gate, winner, status, finish, cleanup."""
 
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from localcluster.faults import Latency
 from tests.integration.orchestrator.world import running
@@ -33,6 +35,13 @@ async def test_a_job_is_dispatched_gated_won_followed_and_cleaned_up(tmp_path: P
         assert world["w2"].find("jobs", "job-wl", "batch") is None
 
 
+def succeed(now: str, status: dict[str, Any]) -> None:
+    """Let a job be over."""
+    entry = {"status": "True", "lastProbeTime": now, "lastTransitionTime": now}
+    conditions = [{"type": kind, **entry} for kind in ("SuccessCriteriaMet", "Complete")]
+    status.update(startTime=now, completionTime=now, succeeded=1, conditions=conditions)
+
+
 async def test_nothing_is_read_from_workers_but_through_watches(tmp_path: Path) -> None:
     async with running(tmp_path, "w1", "w2") as world:
         counted = {
@@ -47,6 +56,10 @@ async def test_nothing_is_read_from_workers_but_through_watches(tmp_path: Path) 
         for name in names:
             world["w1"].admit(name)
         await world.until(lambda: all(world.check(name)["state"] == "Ready" for name in names))
+        for name in names:
+            await world.until(lambda name=name: world["w1"].find("jobs", f"job-{name}", "batch"))  # type: ignore[misc]
+            world["w1"].change_status("jobs", f"job-{name}", partial(succeed, world["w1"].now()), "batch")
+        await world.settled()
         for name in names:
             world["w1"].finish(name)
         await world.until(lambda: not any(world.holders(name) for name in names))

@@ -352,6 +352,25 @@ FOLLOWING = {
         ),
         (SyncJob("w1"), PatchHubStatus(finished=("Succeeded", "done"))),
     ),
+    "41 a finished replica whose job is known to be over needs no last word": Case(
+        group(
+            hub(check=CheckState.READY, cluster_name="w1"),
+            worker(
+                "w1",
+                replica("w1", condition("Finished", reason="Succeeded", message="done")),
+                job_present=True,
+                job_ended=True,
+            ),
+        ),
+        (PatchHubStatus(finished=("Succeeded", "done")),),
+    ),
+    "41 a finished replica's job has the last word, whatever the cache says of it": Case(
+        group(
+            hub(check=CheckState.READY, cluster_name="w1"),
+            worker("w1", replica("w1", condition("Finished", reason="Succeeded", message="done")), job_present=True),
+        ),
+        (SyncJob("w1", final=True), PatchHubStatus(finished=("Succeeded", "done"))),
+    ),
     "41 a finished replica whose hub job cannot be read waits for it": Case(
         group(
             hub(check=CheckState.READY, cluster_name="w1", job_readable=False),

@@ -126,7 +126,9 @@ ROUNDS = {
         L,
         INCREMENTAL,
     ),
-    "22 a cluster is recorded": Case(group(hub(cluster_name="w1"), worker("w1")), settings=INCREMENTAL),
+    "22 a cluster is recorded: forgotten first, nobody is nominated beside it": Case(
+        group(hub(cluster_name="w1"), worker("w1")), (PatchHubStatus(cluster_name=""),), settings=INCREMENTAL
+    ),
     "22 finished": Case(group(hub(condition("Finished")), worker("w1")), settings=INCREMENTAL),
     "22 no quota": Case(group(without_quota(hub()), worker("w1")), settings=INCREMENTAL),
     "fault-13 a lost worker takes no place in a round": Case(

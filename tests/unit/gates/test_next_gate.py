@@ -117,6 +117,14 @@ CASES = {
         ),
         ("w1", NOW - MINUTE),
     ),
+    "88 a copy made anew where somebody opened by hand waits for the window of another cluster": Case(
+        group(
+            hub(openings=(*recorded("w1", NOW - MINUTE), Opening("w2", "before", NOW - MINUTE))),
+            worker("w1", opened("w1", at=NOW - MINUTE)),
+            worker("w2", signalled("w2", at=NOW)),
+        ),
+        ("wait", T - MINUTE),
+    ),
     "89 reserved quota on one worker holds the gates of the others": Case(
         group(hub(), worker("w1", replica("w1", condition("QuotaReserved"))), worker("w2", signalled("w2", at=EARLY))),
         "hold",

@@ -31,6 +31,7 @@ ACTIONS: tuple[act.Action, ...] = (
     act.SyncJob("w1"),
     act.RecordOpenings((Opening("w1", "u", NOW),), RECORD),
     act.PatchHubStatus(nominated=("w1",), finished=("R", "m"), requeue_after_seconds=3),
+    act.StopHubJob(),
     act.StartRound(NOW),
     act.RecordWinner(Winner("w1", "u", NOW)),
     act.RecordOutOfSync((("w1", OutOfSync(1, "u")),)),
