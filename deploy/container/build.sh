@@ -12,14 +12,17 @@ if [ -n "${BASE:-}" ]; then
   set -- "$@" --build-arg "BASE=$BASE"
 fi
 
+# OCI's own format has no HEALTHCHECK.
+with_podman() { "$@" --format docker --ignorefile "$file.dockerignore" --timestamp "$SOURCE_DATE_EPOCH" .; }
+
 works() { command -v "$1" >/dev/null 2>&1 && "$1" info >/dev/null 2>&1; }
 
 if works docker && docker buildx version >/dev/null 2>&1; then
   docker buildx build "$@" --output type=docker,rewrite-timestamp=true .
 elif works podman; then
-  podman build "$@" --ignorefile "$file.dockerignore" --timestamp "$SOURCE_DATE_EPOCH" .
+  with_podman podman build "$@"
 elif works buildah; then
-  buildah build "$@" --ignorefile "$file.dockerignore" --timestamp "$SOURCE_DATE_EPOCH" .
+  with_podman buildah build "$@"
 else
   echo "error: no image builder works here: start docker (with buildx), or install podman or buildah" >&2
   exit 1

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -150,6 +151,13 @@ def _plain(value: Any) -> Any:
     if "configMap" in kept:
         kept["configMap"] = "the configuration"
     return {key: each for key, each in kept.items() if key != "annotations" or each}
+
+
+def test_every_way_to_install_means_the_same_version() -> None:
+    version = tomllib.loads((DEPLOY.parent / "pyproject.toml").read_text())["project"]["version"]
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    base = yaml.safe_load((DEPLOY / "kustomize" / "base" / "kustomization.yaml").read_text())
+    assert [chart["version"], chart["appVersion"], base["images"][0]["newTag"]] == [version] * 3
 
 
 def test_another_release_name_is_everywhere(render: Render) -> None:

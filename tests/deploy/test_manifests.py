@@ -109,6 +109,7 @@ def test_the_mounted_configuration_is_valid(built: Built, tmp_path: Path, name: 
     assert loaded.http.port == pod["containers"][0]["ports"][0]["containerPort"]
     writable = [mount["mountPath"] for mount in pod["containers"][0]["volumeMounts"] if not mount.get("readOnly")]
     assert str(loaded.journal.path and loaded.journal.path.parent) in writable
+    assert str(loaded.api.socket and loaded.api.socket.parent) in writable
 
 
 @pytest.mark.parametrize(

@@ -88,6 +88,9 @@ def test_what_it_writes_is_where_the_unit_lets_it_write() -> None:
     (state,) = settings("Service")["StateDirectory"]
     assert loaded.journal.path is not None
     assert loaded.journal.path.is_relative_to(Path("/var/lib") / state)
+    (run,) = settings("Service")["RuntimeDirectory"]
+    assert loaded.api.socket is not None
+    assert loaded.api.socket.is_relative_to(Path("/run") / run)
 
 
 def test_its_command_is_one_that_turnstile_knows() -> None:
