@@ -1,4 +1,4 @@
-"""The worker's shipped role: no verb more than the daemon needs there, and each that is taken away is missed by name."""
+"""The shipped role of a worker: no verb more than the daemon needs, and each that is taken away is missed by name."""
 
 import secrets
 from dataclasses import replace
