@@ -3,6 +3,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
+# One more than the two cores of a small machine: tests on real clusters mostly wait.
+TEST_PROCESSES ?= 3
 
 .PHONY: help venv demo test check format docs bench bed bed-down compare-partition race image sbom audit lock clean
 
@@ -22,7 +24,7 @@ demo: venv ## play a story on local clusters that shows what Turnstile does
 	$(BIN)/turnstile demo
 
 test: venv ## run the tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadgroup
 
 check: venv ## format, lint, types, import rules
 	$(BIN)/ruff format --check .

@@ -1,6 +1,23 @@
-"""Property tests judge results, not speed: a busy machine must not fail them."""
+"""What holds for all tests: property tests judge results, not speed, and what shares a server runs in one process."""
 
+from pathlib import Path
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
+
+_HERE = Path(__file__).parent
+_SHARING = frozenset({"conformance", "deploy", "differential", "e2e", "realbed", "scheduler"})
+"""Folders whose tests share servers or oracles that take long to start."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the tests of a shared server together when several processes run tests."""
+    for item in items:
+        folder = item.path.relative_to(_HERE).parts[0] if item.path.is_relative_to(_HERE) else ""
+        if folder in _SHARING:
+            kind = "real" if "real" in item.name else "local"
+            item.add_marker(pytest.mark.xdist_group(f"{folder}-{kind}"))
