@@ -1,0 +1,62 @@
+"""The shipped role of a worker: no verb more than the daemon needs, and each that is taken away is missed by name."""
+
+import secrets
+from dataclasses import replace
+from pathlib import Path
+
+import yaml
+
+from config.sections import Jobs
+from localcluster.auth import Allow, User
+from localcluster.cluster import LocalCluster
+from manager.kinds import job_kinds
+from manager.permissions import complaint, needs_on_worker
+from tests.clusters import access_to, no_jitter
+from tests.virtual_time import VirtualClock
+from workerclient.cluster import ClusterClient, Surroundings
+
+ROLE = Path(__file__).resolve().parents[2] / "deploy" / "rbac" / "worker.yaml"
+NEEDS = needs_on_worker(job_kinds(Jobs()))
+Grant = tuple[str, str, str]
+"""Group, resource, verb."""
+
+
+def granted() -> list[Grant]:
+    (role,) = (each for each in yaml.safe_load_all(ROLE.read_text()) if each["kind"] == "ClusterRole")
+    return [
+        (group, resource, verb)
+        for rule in role["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    ]
+
+
+def without(missing: Grant) -> User:
+    """Return somebody who has the role but for one verb on one resource."""
+    rules = tuple(
+        Allow((verb,), (resource,), (group,))
+        for group, resource, verb in granted()
+        if (group, resource, verb) != missing
+    )
+    return User("-".join(missing), secrets.token_urlsafe(24), rules=rules)
+
+
+def test_it_grants_what_is_needed_and_nothing_else() -> None:
+    needed = [(need.kind.group, need.rule_resource, verb) for need in NEEDS for verb in need.verbs]
+    assert sorted(granted()) == sorted(needed)
+
+
+async def test_each_verb_that_is_taken_away_is_missed_by_name(tmp_path: Path) -> None:
+    users = {grant: without(grant) for grant in granted()}
+    async with LocalCluster("w1", tmp_path, users=list(users.values())) as cluster:
+        for (group, resource, verb), user in users.items():
+            access = replace(access_to(cluster), token=user.token, client_certificate=None)
+            client = ClusterClient("w1", access, Surroundings(VirtualClock(), no_jitter))
+            try:
+                said = complaint("w1", await client.missing_permissions(NEEDS))
+            finally:
+                await client.close()
+            plural, _, subresource = resource.partition("/")
+            named = f"{plural}.{group}/{subresource}" if subresource else f"{plural}.{group}"
+            assert said.startswith(f"worker w1 does not allow in all namespaces: {verb} on {named} (")
