@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
+from prometheus_client import CollectorRegistry
+
 from config.kubeconfig.access import ClusterAccess
 from config.settings import Configuration
 from engine.configuration import KueueConfiguration
@@ -23,6 +25,7 @@ from manager.errors import StartupError
 from manager.fleet import Fleet
 from manager.forecasts import Forecasts
 from manager.garbage import GarbageCollector
+from manager.gauges import DaemonGauges
 from manager.hub import HubLink, HubNotices
 from manager.hubwrites import HubHand
 from manager.inspection import Inspector
@@ -181,6 +184,7 @@ class Daemon:
         self.costs = self._cost_fleet(access, model) if model is not None else None
         self.lanes = Lanes(clock, jitter, self.workloads.add_after, self._note_failure)
         self.metrics = Metrics(Role.STANDALONE if isinstance(self._leadership, Alone) else Role.LEADER)
+        self.metrics.registry.register(DaemonGauges(self))
         remote = RemoteHand(self.hub, identity, clock, self._leadership.confirm, self.metrics)
         links, missing_since = self.fleet.links, self._absences.missing_since
         snapshots = Snapshots(self.hub, links, missing_since, self.lanes, clock, self.forecasts)
@@ -200,6 +204,20 @@ class Daemon:
         self._statuses = Statuses(self.hub, self.fleet, self.conditions, self._rivals, clock, jitter)
         interval = configuration.gc_interval.total_seconds()
         self.garbage = GarbageCollector(self.hub, self.fleet, remote, self.lanes, identity, interval, clock)
+
+    @property
+    def may_act(self) -> bool:
+        """Tell whether this instance may act now."""
+        return self.elected.is_set() and self._leadership.may_write()
+
+    @property
+    def registries(self) -> tuple[CollectorRegistry, ...]:
+        """Return everything that is counted and shown here."""
+        return (self.metrics.registry, *(() if self.costs is None else (self.costs.metrics.registry,)))
+
+    def unready(self) -> str:
+        """Return why the daemon cannot do its work now; nothing while it can, or stands by."""
+        return "" if self.hub.is_connected else f"the hub cannot be read: {self.hub.client.report.message}"
 
     async def run(self) -> None:
         """Work until cancelled; raises `LeadershipLostError` when another instance takes over."""

@@ -31,7 +31,7 @@ from workerclient.kind import ApiKind, Key
 from workerclient.reflector import Phase
 from workerclient.watched import WatchedKind
 
-_KINDS: Final = (
+FOLLOWED_KINDS: Final = (
     NAMESPACES,
     ApiKind("", "v1", "LimitRange", "limitranges"),
     ApiKind("node.k8s.io", "v1", "RuntimeClass", "runtimeclasses", namespaced=False),
@@ -94,7 +94,7 @@ class Observation:
         self._answers: dict[Key, tuple[int, Forecast]] = {}
         self._broken = ""
         self._client = ClusterClient(name, access, surroundings, _LIMITS)
-        self._followed: Mapping[str, Followed[Any]] = {kind.kind: self._follow(kind) for kind in _KINDS}
+        self._followed: Mapping[str, Followed[Any]] = {kind.kind: self._follow(kind) for kind in FOLLOWED_KINDS}
 
     def reconfigure(self, access: ClusterAccess) -> None:
         """Go on with another address or identity."""

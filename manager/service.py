@@ -23,6 +23,7 @@ from manager.clock import SystemClock
 from manager.daemon import Daemon, Observers, identify
 from manager.election import Candidacy, ElectionThread
 from manager.errors import StartupError
+from manager.http import served
 from manager.journal import Journal, JournalLimits
 from manager.leadership import Alone, Leadership, LeadershipLostError
 from manager.logs import configure_logging, get_log
@@ -47,23 +48,25 @@ async def serve(configuration: Configuration, observers: Observers | None = None
     stopped = stop_signal()
     surroundings = Surroundings(SystemClock(), random.SystemRandom().random, dict(os.environ))
     access = hub_access(configuration)
-    try:
-        identity = await identify(configuration, access, surroundings)
-        journal = journal_of(configuration, surroundings)
-        leadership = leadership_of(configuration, access, surroundings)
-        observed = _observed(journal, observers or Observers())
-        daemon = Daemon(configuration, access, identity, surroundings, observed, leadership=leadership)
-    except ValueError as error:
-        raise StartupError(f"hub.kubeconfig: {error}") from error
-    get_log().info("daemon.started", origin=identity.origin)
-    if journal is not None:
-        journal.start()
-    try:
-        supervisor, socket = Supervisor.from_environment(os.environ), configuration.api.socket
-        await run_until(daemon, stopped, supervisor, surroundings.clock, socket)
-    finally:
+    async with served(configuration.http) as board:
+        try:
+            identity = await identify(configuration, access, surroundings)
+            journal = journal_of(configuration, surroundings)
+            leadership = leadership_of(configuration, access, surroundings)
+            observed = _observed(journal, observers or Observers())
+            daemon = Daemon(configuration, access, identity, surroundings, observed, leadership=leadership)
+        except ValueError as error:
+            raise StartupError(f"hub.kubeconfig: {error}") from error
+        board.show(daemon.registries, daemon.unready)
+        get_log().info("daemon.started", origin=identity.origin, http=board.addresses)
         if journal is not None:
-            journal.close()
+            journal.start()
+        try:
+            supervisor, socket = Supervisor.from_environment(os.environ), configuration.api.socket
+            await run_until(daemon, stopped, supervisor, surroundings.clock, socket)
+        finally:
+            if journal is not None:
+                journal.close()
     get_log().info("daemon.stopped")
 
 

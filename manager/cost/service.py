@@ -9,10 +9,10 @@ from config.settings import Configuration
 from manager.access import AccessLoader, listed_sources
 from manager.clock import SystemClock
 from manager.cost.clusters import ListedClusters
-from manager.cost.exposition import exposed
 from manager.cost.fleet import CostFleet
 from manager.cost.models import configured_model
 from manager.errors import StartupError
+from manager.http import served
 from manager.logs import configure_logging, get_log
 from manager.service import hub_access, stop_signal
 from workerclient.cluster import ClusterClient, Surroundings
@@ -34,13 +34,12 @@ async def serve_costs(configuration: Configuration) -> None:
     clusters = ListedClusters(configuration, access if has_costs else None, loader)
     fleet = CostFleet(configuration, model, clusters, surroundings)
     try:
-        async with exposed(fleet.metrics.registry, configuration.http), asyncio.TaskGroup() as group:
+        async with served(configuration.http) as board, asyncio.TaskGroup() as group:
+            board.show([fleet.metrics.registry], lambda: "")
             running = group.create_task(fleet.run())
-            get_log().info("cost.started", model=configuration.cost_controller.model)
+            get_log().info("cost.started", model=configuration.cost_controller.model, http=board.addresses)
             await stopped.wait()
             running.cancel()
-    except OSError as error:
-        raise StartupError(f"http.port: {error.strerror or error}") from error
     finally:
         if hub is not None:
             await hub.close()

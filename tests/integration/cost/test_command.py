@@ -80,7 +80,7 @@ async def test_it_writes_costs_on_the_hub_and_on_listed_workers_until_it_is_told
         }
         process = await start(tmp_path, sections, packages)
         assert (await logged(process, "worker.skipped"))["worker"] == "w3"
-        address = (await logged(process, "http.listening"))["addresses"][0]
+        address = (await logged(process, "cost.started"))["http"][0]
         assert (await logged(process, "worker.refused"))["worker"] == "w2"
         await until(lambda: (cost_in(hub), cost_in(worker)) == ("42", "42"))
         await logged(process, "cost.updated")

@@ -94,16 +94,19 @@ def no_quota(world: World) -> None:
     world.release_quota()
 
 
-def placed(world: World) -> None:
+def leaving(world: World) -> None:
+    """The hub evicts it, and the cluster where it was is still recorded."""
+
     def change(status: Obj) -> None:
         status.pop("nominatedClusterNames")
         status["clusterName"] = "w1"
 
     world.hub.set_status("wl", lambda s: s.update(nominatedClusterNames=["w1"]))
     world.hub.set_status("wl", change)
+    world.hub.set_condition("wl", "Evicted", reason="Preempted")
 
 
-@pytest.mark.parametrize("state", [no_check, rejected, finished, no_quota, placed])
+@pytest.mark.parametrize("state", [no_check, rejected, finished, no_quota, leaving])
 async def test_22_rounds_begin_only_for_what_waits_for_a_place(tmp_path: Path, state: Any) -> None:
     async with world(tmp_path, "w1", "w2", dispatcher={"mode": "Incremental"}) as made:
         made.queue()

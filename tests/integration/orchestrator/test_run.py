@@ -9,14 +9,19 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
 
-from localcluster.cluster import LocalCluster
+from localcluster.cluster import LocalCluster, Partition
 from localcluster.faults import Latency
 from tests.integration.orchestrator.world import SYSTEM
 from tests.virtual_time import until
 
-CONFIGURATION: dict[str, Any] = {"apiVersion": "config.multikueue-turnstile.dev/v1alpha1", "kind": "Configuration"}
+CONFIGURATION: dict[str, Any] = {
+    "apiVersion": "config.multikueue-turnstile.dev/v1alpha1",
+    "kind": "Configuration",
+    "http": {"port": 0},
+}
 
 
 async def start(
@@ -77,6 +82,47 @@ async def test_systemd_hears_that_it_is_ready_alive_and_stopping(tmp_path: Path)
     assert any(message.startswith("STOPPING=1") for message in heard)
 
 
+async def test_probes_and_prometheus_are_answered(tmp_path: Path) -> None:
+    async with LocalCluster("hub", tmp_path) as hub, aiohttp.ClientSession(trust_env=False) as session:
+        hub.store.create(hub.store.kind("namespaces"), {"metadata": {"name": SYSTEM}})
+        sections: dict[str, Any] = {"hub": {"kubeconfig": str(hub.kubeconfig_path)}, "jobs": {"integrations": []}}
+        process = await start(tmp_path, **sections)
+        started, *others = await logged(process, "leadership.gained")
+        if not any(line.get("state") == "Connected" for line in others):
+            await logged(process, "hub.connection", state="Connected")
+        (place,) = started["http"]
+
+        async def get(path: str) -> tuple[int, str]:
+            async with session.get(f"http://{place}{path}") as answer:
+                return answer.status, await answer.text()
+
+        assert await get("/healthz") == (200, "ok\n")
+        assert await get("/readyz") == (200, "ok\n")
+        assert "turnstile_leader 1.0" in (await get("/metrics"))[1]
+        assert (await get("/"))[0] == 404
+        await hub.partition(Partition.REFUSED)
+        await logged(process, "hub.connection", state="Lost")
+        status, reason = await get("/readyz")
+        assert status == 503
+        assert reason.startswith("the hub cannot be read: ")
+        assert await get("/healthz") == (200, "ok\n")
+        process.send_signal(signal.SIGTERM)
+        assert (await ended(process))[0] == 0
+
+
+async def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        async with LocalCluster("hub", tmp_path) as hub:
+            hub.store.create(hub.store.kind("namespaces"), {"metadata": {"name": SYSTEM}})
+            sections: dict[str, Any] = {"hub": {"kubeconfig": str(hub.kubeconfig_path)}, "http": {"port": port}}
+            code, errors = await ended(await start(tmp_path, **sections))
+    assert code == 1
+    assert errors.splitlines()[-1].startswith(f"error: http.port: 127.0.0.1:{port} cannot be listened on: ")
+
+
 async def test_a_leader_that_was_stopped_writes_nothing_when_it_wakes(tmp_path: Path) -> None:
     async with LocalCluster("hub", tmp_path) as hub:
         hub.store.create(hub.store.kind("namespaces"), {"metadata": {"name": SYSTEM}})
@@ -108,12 +154,13 @@ def holder(hub: LocalCluster) -> str:
     return str(lease["spec"].get("holderIdentity", ""))
 
 
-async def logged(process: asyncio.subprocess.Process, event: str) -> list[dict[str, Any]]:
-    """Read log lines until one names the event."""
+async def logged(process: asyncio.subprocess.Process, event: str, **fields: str) -> list[dict[str, Any]]:
+    """Read log lines until one names the event, with these fields."""
+    wanted = {"event": event, **fields}
     assert process.stderr is not None
     lines: list[dict[str, Any]] = []
     async with asyncio.timeout(30):
-        while not any(line.get("event") == event for line in lines):
+        while not any(wanted.items() <= line.items() for line in lines):
             text = (await process.stderr.readline()).decode()
             assert text, lines
             lines.append(json.loads(text))
