@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.conformance.servers import why_no_real_server
+
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
 
@@ -21,3 +23,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if folder in _SHARING:
             kind = "real" if "real" in item.name else "local"
             item.add_marker(pytest.mark.xdist_group(f"{folder}-{kind}"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say once why nothing ran on real servers; where several processes run tests, only this one can."""
+    if reason := why_no_real_server():
+        terminalreporter.write_line(f"tests on real servers left out: {reason}", yellow=True)

@@ -21,32 +21,15 @@ from tests.conformance.servers import (
     is_continuous_integration,
     run_local,
     run_real,
-    why_no_real_server,
 )
+from tests.real_or_local import arrange
 from tests.realbed.build import ToolchainError
 
 _HERE = Path(__file__).parent
 
 
-_left_out = pytest.StashKey[str]()
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    ours = [item for item in items if item.path.is_relative_to(_HERE)]
-    for item in ours:
-        if pytest_asyncio.is_async_test(item):
-            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
-    real = {item for item in ours if isinstance(item, pytest.Function) and _runs_on_real(item)}
-    if real and (reason := why_no_real_server()):
-        # Left out rather than skipped: a skip would say the same in a line for each test.
-        config.hook.pytest_deselected(items=list(real))
-        items[:] = [item for item in items if item not in real]
-        config.stash[_left_out] = f"{len(real)} tests on a real kube-apiserver left out: {reason}"
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    if line := config.stash.get(_left_out, None):
-        terminalreporter.write_line(line, yellow=True)
+    arrange(config, items, _HERE, _runs_on_real)
 
 
 def _runs_on_real(item: pytest.Function) -> bool:

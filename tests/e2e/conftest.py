@@ -11,30 +11,17 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from tests.conformance.servers import is_continuous_integration, why_no_real_server
+from tests.conformance.servers import is_continuous_integration
 from tests.e2e.clusters import Clusters, run_local, run_real
 from tests.e2e.scene import Scene
+from tests.real_or_local import arrange
 from tests.realbed.build import ToolchainError, install_go
 
 _HERE = Path(__file__).parent
-_left_out = pytest.StashKey[str]()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    ours = [item for item in items if item.path.is_relative_to(_HERE)]
-    for item in ours:
-        if pytest_asyncio.is_async_test(item):
-            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
-    real = {item for item in ours if isinstance(item, pytest.Function) and _runs_on_real(item)}
-    if real and (reason := why_no_real_server()):
-        config.hook.pytest_deselected(items=list(real))
-        items[:] = [item for item in items if item not in real]
-        config.stash[_left_out] = f"{len(real)} tests on real Kueue left out: {reason}"
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    if line := config.stash.get(_left_out, None):
-        terminalreporter.write_line(line, yellow=True)
+    arrange(config, items, _HERE, _runs_on_real)
 
 
 def _runs_on_real(item: pytest.Function) -> bool:

@@ -292,20 +292,6 @@ async def test_a_damaged_record_holds_its_own_workload_only(tmp_path: Path) -> N
         await world.until(lambda: len(world.holders("damaged")) == 2)
 
 
-async def test_faults_2_a_stale_outcome_of_a_loser_is_no_outcome(tmp_path: Path) -> None:
-    async with running(tmp_path, "w1", "w2") as world:
-        world.queue()
-        await world.until(lambda: len(world.holders()) == 2)
-        await world.cut("w2")
-        world["w1"].admit()
-        await world.until(lambda: world.check()["state"] == "Ready")
-        world["w2"].finish()
-        await world.mend("w2")
-        await world.until(lambda: world.holders() == ["w1"])
-        assert world.hub.condition("Finished") is None
-        assert world.check()["state"] == "Ready"
-
-
 async def test_faults_8_the_default_origin_is_the_hubs_own(tmp_path: Path) -> None:
     async with prepared_world(tmp_path, "w1", hub={"namespace": "turnstile-system"}) as world:
         await world.start()
