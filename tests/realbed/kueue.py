@@ -41,6 +41,7 @@ class KueueOptions:
     """The section `multiKueue` of its configuration."""
     fair_sharing: Mapping[str, Any] | None = None
     """The section `fairSharing`; None leaves fair sharing off."""
+    binary: build.Binary = build.KUEUE
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +80,10 @@ class Kueue:
 
     def restart(self, options: KueueOptions | None = None) -> None:
         """Stop it and start it anew, with its own options or with others."""
+        options = options or self.options
         self.running.stop()
-        _write_configuration(self.place, options or self.options)
+        _write_configuration(self.place, options)
+        self.running.arguments = [str(build.ensure_built(options.binary)), *self.running.arguments[1:]]
         self.processes.start_again(self.running)
         self.wait_until_effective()
 
@@ -94,7 +97,7 @@ def start(
     processes: ProcessGroup, server: ApiServer, directory: Path, options: KueueOptions, *, prefix: str = ""
 ) -> Kueue:
     """Install Kueue's kinds and webhooks, start it, and return once it does its work."""
-    binary = build.ensure_built(build.KUEUE)
+    binary = build.ensure_built(options.binary)
     place = Place(directory, *free_ports(2))
     _write_configuration(place, options)
     shutil.copy(server.certificates.server_certificate, directory / "tls.crt")
