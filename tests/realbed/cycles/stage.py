@@ -23,7 +23,7 @@ from tests.realbed.processes import wait_until
 
 _KUEUE = "/apis/kueue.x-k8s.io/v1beta2"
 _MERGE = "application/merge-patch+json"
-_DEADLINE_SECONDS = 120.0
+_DEADLINE_SECONDS = 240.0
 _PROBE = "probe"
 _QUIET_PROBES = 5
 #: Kueue looks again at parked workloads once a second at most.
