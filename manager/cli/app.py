@@ -6,10 +6,12 @@ from manager.cli import config, predict, predict_pods, simulate, worker
 from manager.cli.conventions.group import CommandGroup
 from manager.cli.cost_controller import cost_controller
 from manager.cli.demo import demo
-from manager.cli.inspect import explain, status
+from manager.cli.explain import explain
 from manager.cli.local import local
 from manager.cli.replay import replay
 from manager.cli.run import run
+from manager.cli.status import status
+from manager.cli.timeline import timeline
 
 app = typer.Typer(
     name="turnstile",
@@ -23,6 +25,7 @@ app = typer.Typer(
 app.command()(run)
 app.command()(status)
 app.command()(explain)
+app.command()(timeline)
 app.command()(cost_controller)
 app.command()(predict.predict)
 app.command()(simulate.simulate)
