@@ -102,13 +102,14 @@ def _of_one_life(decisions: list[Recorded], hub: HubRecord | None) -> list[Recor
 def _victims(decisions: Iterable[Recorded]) -> list[Event]:
     """Tell of each victim once, at the look that first saw it evicted."""
     found: dict[tuple[str, int], list[str]] = {}
-    told: dict[tuple[str, str], int] = {}
+    told: set[tuple[str, str]] = set()
     for recorded in decisions:
         for worker in recorded.group.workers:
             for evicted in worker.witness.evicted if worker.witness is not None else ():
-                victim = f"{evicted.namespace}/{evicted.name}"
-                if told.setdefault((worker.name, evicted.uid), recorded.at_ns) == recorded.at_ns:
-                    found.setdefault((worker.name, recorded.at_ns), []).append(f"{victim} ({evicted.reason})")
+                if (worker.name, evicted.uid) not in told:
+                    told.add((worker.name, evicted.uid))
+                    victim = f"{evicted.namespace}/{evicted.name} ({evicted.reason})"
+                    found.setdefault((worker.name, recorded.at_ns), []).append(victim)
     return [
         Event(at_ns, What.VICTIM, cluster, f"preempted {', '.join(victims)}")
         for (cluster, at_ns), victims in found.items()

@@ -57,8 +57,8 @@ def _report(answer: Obj) -> Report:
 _SAYINGS = (
     Column("WORKER", lambda each: each["name"]),
     Column("GATE", lambda each: each["gate"], tone=lambda each: Tone.STRONG if each["gate"] == "open" else None),
+    Column("WOULD", lambda each: each["forecast"].partition(":")[0]),
     Column("SAYS", lambda each: each["says"]),
-    Column("WOULD", lambda each: each["forecast"]),
 )
 
 
@@ -74,8 +74,15 @@ def _lines(body: Obj, screen: Screen, *, is_wide: bool) -> list[str]:
     if body["workers"]:
         lines += ["", *table(_SAYINGS, body["workers"], screen, is_wide=is_wide)]
     for each in body["workers"]:
-        lines += [printable(f"  {each['name']} would preempt {victim}") for victim in each.get("victims") or ()]
+        lines += [printable(f"  {each['name']} {detail}") for detail in _details(each)]
     return lines
+
+
+def _details(worker: Obj) -> list[str]:
+    """Return whom a worker would preempt, and why it would not, unless that is what it says itself."""
+    verdict, _, why = worker["forecast"].partition(": ")
+    reason = [f"{verdict.lower()}: {why}"] if why and why != worker["says"] else []
+    return [*reason, *(f"would preempt {victim}" for victim in worker.get("victims") or ())]
 
 
 def _queue(body: Obj) -> str:

@@ -49,7 +49,7 @@ def _workers(now: str) -> list[Column]:
         Column("LOST", lambda each: age(each["lostSince"], now), is_wide=True),
         Column("SKEW", _skew, is_wide=True),
         Column("WORKLOADS", _field("workloads"), is_wide=True),
-        Column("MESSAGE", _field("message")),
+        Column("MESSAGE", lambda each: "-" if each["message"] == each["connection"] else each["message"]),
     ]
 
 
