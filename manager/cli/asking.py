@@ -2,10 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from manager.cli.conventions.daemon import NoDaemonError, daemon_of
 from manager.cli.conventions.errors import BadInputError
 from manager.cli.conventions.options import Connection
-from manager.cli.conventions.sources import hub_instead, read_cluster
 from manager.cli.conventions.subjects import WORKLOAD, Subject
 
 if TYPE_CHECKING:
@@ -18,6 +16,8 @@ class Source:
     """Whoever answered the first question answers the others too."""
 
     def __init__(self, connection: Connection) -> None:
+        from manager.cli.conventions.daemon import daemon_of
+
         self._connection = connection
         self._daemon = daemon_of(connection)
         self._hub: ClusterAccess | None = None
@@ -25,6 +25,9 @@ class Source:
 
     def ask(self, *path: str, namespace: str | None = None) -> Obj:
         """Return an answer; raises `CommandError`."""
+        from manager.cli.conventions.daemon import NoDaemonError
+        from manager.cli.conventions.sources import hub_instead, read_cluster
+
         if self._hub is None:
             try:
                 answer: Obj = self._daemon.ask(*path, query={"namespace": namespace} if namespace else None)
