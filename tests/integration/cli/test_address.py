@@ -7,7 +7,7 @@ from pathlib import Path
 from aiohttp import web
 
 from localcluster.tls import issue_certificates
-from manager.answers import inspection_routes
+from manager.answers import api_routes
 from tests.integration.orchestrator.world import World, running
 from tests.screens.camera import Camera
 
@@ -30,7 +30,7 @@ async def on_an_address(made: World, directory: Path) -> AsyncIterator[str]:
     certificates = issue_certificates("daemon")
     (directory / "ca.pem").write_bytes(certificates.authority)
     application = web.Application(middlewares=[with_token])
-    application.add_routes(inspection_routes(made.daemon.inspector))
+    application.add_routes(api_routes(made.daemon.inspector))
     runner = web.AppRunner(application, access_log=None)
     await runner.setup()
     try:
