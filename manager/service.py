@@ -28,6 +28,7 @@ from manager.journal import Journal, JournalLimits
 from manager.leadership import Alone, Leadership, LeadershipLostError
 from manager.logs import configure_logging, get_log
 from manager.systemd import Supervisor
+from manager.telemetry.process import ProcessMetrics
 from workerclient.clock import Clock
 from workerclient.cluster import Surroundings
 from workerclient.incluster import in_cluster_access
@@ -57,7 +58,8 @@ async def serve(configuration: Configuration, observers: Observers | None = None
             daemon = Daemon(configuration, access, identity, surroundings, observed, leadership=leadership)
         except ValueError as error:
             raise StartupError(f"hub.kubeconfig: {error}") from error
-        board.show(daemon.registries, daemon.unready)
+        process = ProcessMetrics(surroundings.clock.now_ns(), journal)
+        board.show((*daemon.registries, process.registry), daemon.unready)
         get_log().info("daemon.started", origin=identity.origin, http=board.addresses)
         if journal is not None:
             journal.start()
