@@ -26,11 +26,12 @@ _numbers: Final = count(1)
 
 Log = structlog.typing.FilteringBoundLogger
 _log: Log | None = None
-_repetition = Repetition(SystemClock().monotonic)
+_CLOCK: Final = SystemClock()
+_repetition = Repetition(_CLOCK.monotonic)
 
 
 def configure_logging(
-    settings: Logging, file: TextIO | None = None, monotonic: Callable[[], float] = SystemClock().monotonic
+    settings: Logging, file: TextIO | None = None, monotonic: Callable[[], float] = _CLOCK.monotonic
 ) -> None:
     """Write log lines, to standard error if nothing else is given, in the form that the configuration asks for."""
     stream = sys.stderr if file is None else file

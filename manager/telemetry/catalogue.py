@@ -1,4 +1,4 @@
-"""Every metric of the daemon. Labels have few values: workers, ClusterQueues, and words that are listed here or in gates/.
+"""Every metric of the daemon. Labels have few values: workers, ClusterQueues, and words that the meanings list.
 
 The first two are called and labelled as Kueue's controller calls and labels them, so that dashboards keep working.
 """

@@ -1,6 +1,5 @@
 """Metric families as values: declared once, made from the declaration, and listed in the docs from it."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -42,9 +41,9 @@ class Family:
 
     def read(self) -> "Reading":
         """Begin to tell what it stands at now."""
-        make: Callable[..., GaugeMetricFamily | CounterMetricFamily]
-        make = CounterMetricFamily if self.kind is Kind.COUNTER else GaugeMetricFamily
-        return Reading(self, make(self.name, self.meaning, labels=self.labels))
+        if self.kind is Kind.COUNTER:
+            return Reading(self, CounterMetricFamily(self.name, self.meaning, labels=self.labels))
+        return Reading(self, GaugeMetricFamily(self.name, self.meaning, labels=self.labels))
 
 
 @dataclass(frozen=True, slots=True)
