@@ -187,7 +187,8 @@ class Daemon:
         )
         self.costs = self._cost_fleet(access, model) if model is not None else None
         self.lanes = Lanes(clock, jitter, self.workloads.add_after, self._note_failure)
-        self.metrics = Metrics(Role.STANDALONE if isinstance(self._leadership, Alone) else Role.LEADER)
+        role = Role.STANDALONE if isinstance(self._leadership, Alone) else Role.LEADER
+        self.metrics = Metrics(role, self.fleet.names)
         self.watcher = Watcher(self.metrics)
         self.metrics.registry.register(DaemonGauges(self))
         remote = RemoteHand(self.hub, identity, clock, self._leadership.confirm, self.metrics)

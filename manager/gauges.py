@@ -33,10 +33,7 @@ class DaemonGauges(Collector):
     def collect(self) -> Iterator[Metric]:
         """Yield the families that tell a state."""
         daemon = self._daemon
-        workers = sorted({*daemon.fleet.links, *daemon.fleet.health()})
-        for name in workers:
-            daemon.metrics.begin(name)
-        daemon.metrics.keep_only(workers)
+        workers = sorted(daemon.fleet.names())
         yield only(catalogue.LEADER, daemon.may_act)
         yield only(catalogue.HUB_CONNECTED, daemon.hub.is_connected)
         yield only(catalogue.QUEUE_DEPTH, len(daemon.workloads))

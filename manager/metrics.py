@@ -1,9 +1,11 @@
 """What the daemon counts. Each daemon has a registry of its own, so that several can live in one process."""
 
-from collections.abc import Container
+from collections.abc import Callable, Collection
 from enum import StrEnum
 
 from prometheus_client import CollectorRegistry
+from prometheus_client.core import Metric
+from prometheus_client.registry import Collector
 
 from gates.auditing import Invariant, OpeningReason
 from gates.forecasts import ForecastRecord
@@ -22,8 +24,10 @@ class Role(StrEnum):
 class Metrics:
     """The counters of one daemon."""
 
-    def __init__(self, role: Role) -> None:
+    def __init__(self, role: Role, workers: Callable[[], Collection[str]] = frozenset) -> None:
+        """Count; `workers` are those whose series are shown."""
         self.registry = registry = CollectorRegistry()
+        registry.register(_Housekeeper(self, workers))  # before the others, because they are collected in this order
         self._role = role
         self._dispatched = catalogue.DISPATCHED.counter(registry)
         self._admitted = catalogue.ADMITTED.counter(registry)
@@ -101,16 +105,12 @@ class Metrics:
         if failed:
             self._errors.inc()
 
-    def begin(self, cluster: str) -> None:
-        """Show a worker with zeros before anything happened there: an increase can only be seen from a zero."""
-        if cluster in self._clusters:
-            return
-        self._failures.labels(self._named(cluster))
-        for reason in OpeningReason:
-            self._openings.labels(cluster, reason)
-
-    def keep_only(self, clusters: Container[str]) -> None:
-        """Drop the series of workers that are no longer there."""
+    def show_only(self, clusters: Collection[str]) -> None:
+        """Show these workers, with zeros where nothing happened yet, and drop the series of others."""
+        for name in clusters:
+            self._failures.labels(self._named(name))  # an increase can only be seen from a zero
+            for reason in OpeningReason:
+                self._openings.labels(name, reason)
         for gone in [name for name in self._clusters if name not in clusters]:
             self._clusters.discard(gone)
             for family in self._by_cluster:
@@ -123,3 +123,20 @@ class Metrics:
     def _named(self, cluster: str) -> str:
         self._clusters.add(cluster)
         return cluster
+
+
+class _Housekeeper(Collector):
+    """Shows nothing of its own; puts the counters in order before they are shown."""
+
+    def __init__(self, metrics: Metrics, workers: Callable[[], Collection[str]]) -> None:
+        self._metrics = metrics
+        self._workers = workers
+
+    def describe(self) -> list[Metric]:
+        """Let nobody collect to find out the names."""
+        return []
+
+    def collect(self) -> list[Metric]:
+        """Put the counters in order."""
+        self._metrics.show_only(self._workers())
+        return []
