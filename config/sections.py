@@ -334,6 +334,14 @@ class Journal(Section):
     """The oldest entries are dropped when the file grows beyond this."""
 
 
+class Tracing(Section):
+    """One trace for each workload, over hub and workers."""
+
+    endpoint: Annotated[str, CollectorUrl()] | None = None
+    """Where spans are sent, by OTLP over HTTP; none are made without it. Needs the extra `tracing` of the package. A
+    collector that does not answer costs spans, nothing else."""
+
+
 def refused_at(field: str, value: object, allowed: str) -> PydanticCustomError:
     """Return the refusal of one field by a rule of its whole section."""
     return PydanticCustomError(REFUSED, "{allowed}", {"allowed": allowed, "at": to_camel(field), "value": value})

@@ -172,9 +172,6 @@ JOURNAL_WAITING: Final = _gauge("turnstile_journal_entries_waiting", "Entries on
 LINES_SUPPRESSED: Final = _counter(
     "turnstile_log_lines_suppressed_total", "Log lines left out because they repeated one that was just written."
 )
-SPANS_DROPPED: Final = _counter(
-    "turnstile_trace_spans_dropped_total", "Spans lost because the collector did not take them in time."
-)
 
 CATALOGUE: Final = tuple(found for found in list(globals().values()) if isinstance(found, Family))
 """All of them, in the order above."""
