@@ -28,6 +28,7 @@ from config.fieldtypes import (
     AbsolutePath,
     BindAddress,
     ByteSize,
+    CollectorUrl,
     GoDuration,
     Labels,
     OneOf,

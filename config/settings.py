@@ -31,6 +31,7 @@ from config.sections import (
     LeaderElection,
     Logging,
     Section,
+    Tracing,
     Worker,
 )
 
