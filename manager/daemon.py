@@ -42,6 +42,7 @@ from manager.remote import RemoteHand
 from manager.rivals import Rivals
 from manager.snapshots import Snapshots
 from manager.statuses import Place, Statuses
+from manager.telemetry.deedlog import log_deed
 from manager.telemetry.watching import Watcher
 from manager.wakeups import Wakeups
 from manager.worker import Notices, WorkerLink
@@ -69,7 +70,7 @@ class Observers:
         looks += [] if self.on_look is None else [self.on_look]
         records = [] if self.on_forecast is None else [self.on_forecast]
         endings = [watcher.forget, *([] if self.on_forgotten is None else [self.on_forgotten])]
-        deeds = [watcher.note_deed, *([] if self.on_deed is None else [self.on_deed])]
+        deeds = [watcher.note_deed, log_deed, *([] if self.on_deed is None else [self.on_deed])]
         if forecasts is not None:
             looks.append(lambda look: forecasts.note_decision(look.group, look.decision))
             records.append(lambda _key, record: forecasts.note_record(record))

@@ -1,5 +1,6 @@
 """The alerts: Prometheus takes them, each fires on its condition and on nothing else, and each has its runbook."""
 
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -134,6 +135,20 @@ def test_prometheus_takes_the_rules(promtool: Path) -> None:
     command = [str(promtool), "check", "rules", "--lint=all", "--lint-fatal", str(RULES)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_prometheus_takes_what_the_dashboard_asks(promtool: Path, tmp_path: Path) -> None:
+    panels = json.loads((ROOT / "deploy" / "grafana" / "turnstile.json").read_text())["panels"]
+    asked = [target["expr"] for panel in panels for target in panel.get("targets", ())]
+    rules = [
+        {"record": f"panel:{index}", "expr": expression.replace("$__rate_interval", "5m")}
+        for index, expression in enumerate(asked)
+    ]
+    (tmp_path / "panels.yaml").write_text(yaml.safe_dump({"groups": [{"name": "panels", "rules": rules}]}))
+    command = [str(promtool), "check", "rules", "--lint=none", str(tmp_path / "panels.yaml")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{len(asked)} rules found" in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("name", FIRING)
