@@ -38,6 +38,7 @@ format: venv ## rewrite the sources in the house format
 
 docs: venv ## regenerate the tables that the docs take from the code
 	$(BIN)/python -P -m config.reference docs/configuration.md README.md
+	$(BIN)/python -m tests.screens
 	$(BIN)/python -P -m manager.telemetry.reference docs/metrics.md
 	$(BIN)/python -P deploy/grafana/dashboard.py > deploy/grafana/turnstile.json
 	deploy/prometheus/rule.sh < deploy/prometheus/rules.yaml > deploy/prometheus/prometheus-rule.yaml
