@@ -1,0 +1,37 @@
+"""The workers as the running daemon knows them: from its watches, so that a plan asks no worker anything."""
+
+from collections.abc import Mapping
+
+from gates.view import GateSupport
+from manager.forecasts import Forecasts
+from manager.planning.planner import Sight
+from manager.worker import WorkerLink
+from workerclient.cluster import Connection
+
+
+class LiveWorkers:
+    """Shows the daemon's models."""
+
+    def __init__(self, links: Mapping[str, WorkerLink], forecasts: Forecasts | None) -> None:
+        self._links = links
+        self._forecasts = forecasts
+
+    async def sight(self, name: str) -> Sight:
+        """Return the model of a worker, if it is complete."""
+        link = self._links.get(name)
+        if link is None:
+            return Sight(None, "the daemon has no connection to it; `turnstile doctor` says why")
+        if link.report.connection is Connection.LOST:
+            return Sight(None, link.report.message)
+        if self._forecasts is None or link.observation is None:
+            return Sight(None, "forecasts are switched off (forecast.enabled)")
+        problem = link.observation.why_silent()
+        if problem:
+            return Sight(None, problem)
+        return Sight(
+            link.observation.cluster,
+            promised=tuple(link.observation.promises.values()),
+            skew_ns=link.clock_skew_ns,
+            reliable=self._forecasts.is_reliable(name),
+            gates=GateSupport.MISSING if link.honours_no_gates else GateSupport.HONOURED,
+        )
