@@ -3,6 +3,7 @@
 import typer
 
 from manager.cli import config, predict, predict_pods, simulate, worker
+from manager.cli.conventions.group import CommandGroup
 from manager.cli.cost_controller import cost_controller
 from manager.cli.demo import demo
 from manager.cli.inspect import explain, status
@@ -12,6 +13,7 @@ from manager.cli.run import run
 
 app = typer.Typer(
     name="turnstile",
+    cls=CommandGroup,
     help="Hub-side MultiKueue orchestration: one cluster preempts at a time.",
     no_args_is_help=True,
     rich_markup_mode=None,  # plain help and errors, as kubectl prints them, without loading rich

@@ -1,18 +1,16 @@
 """`turnstile status` and `turnstile explain`: what the running daemon knows."""
 
-import json
-from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated
 
 import typer
 
-from manager.cli.asking import DEFAULT_SOCKET, NO_DAEMON, NoAnswerError, UnknownError, ask
-
-_UNKNOWN = 2
-
-Socket = Annotated[Path, typer.Option("--socket", help="The daemon's socket, as api.socket names it.")]
+from manager.cli.conventions.daemon import daemon_of
+from manager.cli.conventions.optiongroups import with_option_groups
+from manager.cli.conventions.options import Connection, NamespaceOption, Presentation
+from manager.cli.conventions.output import Column, Listing, Obj, Report, show, table
+from manager.cli.conventions.subjects import subject_of
+from manager.cli.conventions.terminal import Screen, printable
 
 
 class Subject(StrEnum):
@@ -22,86 +20,81 @@ class Subject(StrEnum):
     WORKLOADS = "workloads"
 
 
-class Output(StrEnum):
-    """How a result is printed."""
+_WORKERS = (
+    Column("WORKER", lambda each: each["name"]),
+    Column("CONNECTION", lambda each: each["connection"]),
+    Column("COPIES", lambda each: each["copies"]),
+    Column("FORECASTS", lambda each: each["forecast"]),
+    Column("EXACT", lambda each: "-" if each["hitRate"] is None else f"{each['hitRate']}%"),
+)
+_WORKLOADS = (
+    Column("WORKLOAD", lambda each: each["workload"]),
+    Column("CHECK", lambda each: each["check"]),
+    Column("CLUSTER", lambda each: each["cluster"] or "-"),
+    Column("FORECAST", lambda each: each["forecast"] or "-"),
+    Column("MESSAGE", lambda each: each["message"]),
+)
 
-    TABLE = "table"
-    JSON = "json"
 
-
-Form = Annotated[Output, typer.Option("--output", "-o", help="How to print.")]
-
-
+@with_option_groups
 def status(
     subject: Annotated[Subject, typer.Argument(help="What to list.")] = Subject.WORKERS,
-    socket: Socket = Path(DEFAULT_SOCKET),
-    output: Form = Output.TABLE,
+    *,
+    connection: Connection,
+    presentation: Presentation,
 ) -> None:
     """List workers and how their forecasts do, or Workloads and where they stand. Exits with 3 if no daemon answers."""
-    found = _ask(socket, subject.value)[subject.value]
-    if output is Output.JSON:
-        typer.echo(json.dumps(found, indent=2))
-    elif subject is Subject.WORKERS:
-        rows = [
-            (
-                each["name"],
-                each["connection"],
-                str(each["copies"]),
-                each["forecast"],
-                "-" if each["hitRate"] is None else f"{each['hitRate']}%",
-            )
-            for each in found
-        ]
-        _print_table(("WORKER", "CONNECTION", "COPIES", "FORECASTS", "EXACT"), rows)
+    found = daemon_of(connection).ask(subject.value)[subject.value]
+    if subject is Subject.WORKERS:
+        listing = Listing(
+            "WorkerList",
+            found,
+            _WORKERS,
+            lambda each: f"multikueuecluster.kueue.x-k8s.io/{each['name']}",
+            "there are no workers",
+        )
     else:
-        rows = [
-            (each["workload"], each["check"], each["cluster"] or "-", each["forecast"] or "-", each["message"])
-            for each in found
-        ]
-        _print_table(("WORKLOAD", "CHECK", "CLUSTER", "FORECAST", "MESSAGE"), rows)
+        listing = Listing(
+            "WorkloadList",
+            found,
+            _WORKLOADS,
+            lambda each: f"workload.kueue.x-k8s.io/{each['workload'].partition('/')[2]}",
+            "there are no workloads",
+        )
+    show(listing, presentation.output)
 
 
+@with_option_groups
 def explain(
-    workload: Annotated[str, typer.Argument(help="The Workload, as NAMESPACE/NAME.")],
-    socket: Socket = Path(DEFAULT_SOCKET),
-    output: Form = Output.TABLE,
+    workload: Annotated[str, typer.Argument(help="The Workload: NAMESPACE/NAME, or NAME with -n.")],
+    *,
+    chosen: NamespaceOption,
+    connection: Connection,
+    presentation: Presentation,
 ) -> None:
     """Say what a Workload waits for, what each worker says and would do, and what happens next."""
-    namespace, separator, name = workload.partition("/")
-    if not (namespace and separator and name) or "/" in name:
-        _fail(f'Workload "{workload}" is not allowed: must be NAMESPACE/NAME', _UNKNOWN)
-    found = _ask(socket, "workloads", namespace, name, "explanation")
-    if output is Output.JSON:
-        typer.echo(json.dumps(found, indent=2))
-        return
-    typer.echo(f"{found['workload']}: {found['state']}")
+    subject = subject_of(workload, chosen, connection)
+    found = daemon_of(connection).ask("workloads", subject.namespace, subject.name, "explanation")
+    name = f"workload.kueue.x-k8s.io/{subject.name}"
+    report = Report("Explanation", found, lambda screen, wide: _lines(found, screen, is_wide=wide), [name])
+    show(report, presentation.output)
+
+
+_SAYINGS = (
+    Column("WORKER", lambda each: each["name"]),
+    Column("GATE", lambda each: each["gate"]),
+    Column("SAYS", lambda each: each["says"]),
+    Column("WOULD", lambda each: each["forecast"]),
+)
+
+
+def _lines(found: Obj, screen: Screen, *, is_wide: bool) -> list[str]:
+    lines = [printable(f"{found['workload']}: {found['state']}")]
     if found["workers"]:
-        rows = [(each["name"], each["gate"], each["says"], each["forecast"]) for each in found["workers"]]
-        _print_table(("WORKER", "GATE", "SAYS", "WOULD"), rows)
+        lines += table(_SAYINGS, found["workers"], screen, is_wide=is_wide)
     for each in found["workers"]:
-        for victim in each.get("victims") or ():
-            typer.echo(f"  {each['name']} would preempt {victim}")
+        lines += [printable(f"  {each['name']} would preempt {victim}") for victim in each.get("victims") or ()]
     if found.get("last_forecast"):
-        typer.echo(f"last forecast: {found['last_forecast']}")
-    typer.echo(f"next: {found['next']}")
-
-
-def _ask(socket: Path, *place: str) -> Any:
-    try:
-        return ask(socket, *place)
-    except NoAnswerError as error:
-        _fail(str(error), NO_DAEMON)
-    except UnknownError as error:
-        _fail(str(error), _UNKNOWN)
-
-
-def _print_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    lines = [tuple(head), *(tuple(row) for row in rows)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
-    for line in lines:
-        typer.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
-
-
-def _fail(reason: str, code: int) -> NoReturn:
-    typer.echo(f"error: {reason}", err=True)
-    raise typer.Exit(code)
+        lines.append(printable(f"last forecast: {found['last_forecast']}"))
+    lines.append(printable(f"next: {found['next']}"))
+    return lines
