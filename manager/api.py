@@ -12,6 +12,7 @@ from aiohttp import web
 
 from manager.inspection import Inspector
 from manager.logs import get_log
+from manager.planning.api import plan_handler
 from workerclient.kind import Key
 
 
@@ -45,6 +46,7 @@ def _application(inspector: Inspector) -> web.Application:
         return _answer(found)
 
     application = web.Application()
+    application.router.add_post("/v1/plan", plan_handler(inspector.planner))
     application.router.add_get("/v1/workers", workers)
     application.router.add_get("/v1/workloads", workloads)
     application.router.add_get("/v1/workloads/{namespace}/{name}/explanation", explanation)

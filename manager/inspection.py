@@ -13,6 +13,9 @@ from gates.timeouts import with_timeout
 from manager.fleet import Fleet
 from manager.forecasts import Forecasts
 from manager.hub import HubLink
+from manager.planning.hubside import HubSide
+from manager.planning.live import LiveWorkers
+from manager.planning.planner import Planner, Terms
 from manager.reconciler import Rules
 from manager.snapshots import Snapshots
 from workerclient.cache import Unreadable
@@ -28,6 +31,10 @@ class Inspector:
     def __init__(
         self, hub: HubLink, fleet: Fleet, snapshots: Snapshots, rules: Rules, forecasts: Forecasts | None, clock: Clock
     ) -> None:
+        terms = Terms(hub.kinds, rules.settings, rules.policies)
+        self.planner = Planner(
+            HubSide(hub.client, hub.controller_name), LiveWorkers(fleet.links, forecasts), terms, clock
+        )
         self._hub = hub
         self._fleet = fleet
         self._snapshots = snapshots

@@ -36,7 +36,7 @@ def predict_copy(
     *,
     explain: bool = False,
 ) -> Prediction | InvalidObjectError:
-    """Return what becomes of a copy that is not there, were it there with its gates open; the error if it makes none."""
+    """Return what becomes of a copy that is not there, were it there with its gates open; or what is wrong with it."""
     key = object_key(raw)
     with WhatIf(cluster.model) as what_if:
         try:

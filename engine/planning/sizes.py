@@ -85,7 +85,7 @@ def size_of(raw: Raw, pod_set: str) -> int:
 
 
 def resized(raw: Raw, pod_set: str, count: int) -> Raw:
-    """Return the Workload with another size of one pod set; all or nothing, so that a size is not met by a smaller one."""
+    """Return the Workload with another size of one pod set; all or nothing, so that no smaller size is taken for it."""
     changed = []
     for each in raw["spec"]["podSets"]:
         whole = {key: value for key, value in each.items() if key != "minCount"}

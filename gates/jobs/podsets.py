@@ -1,4 +1,4 @@
-"""The pods of a job as Kueue counts them: one pod set per group of equal pods, for each kind whose pods its manifest tells.
+"""The pods of a job as Kueue counts them: one pod set per group of equal pods, for kinds whose manifest tells them.
 
 Names, order and counts are Kueue v0.19.1's. Kinds whose pods are told elsewhere are refused, each with the reason.
 """
@@ -39,7 +39,7 @@ def pod_sets_of(raw: Raw) -> list[PodSet]:
 
 
 def priority_class_of(raw: Raw, pod_sets: list[PodSet]) -> str:
-    """Return the PriorityClass that Kueue takes a job's priority from when no label names one; empty for the default."""
+    """Return the PriorityClass that a job's priority comes from where no label names one; empty for the default."""
     policy = block_at(raw, "spec", "runPolicy", "schedulingPolicy")
     named = text_at(policy, "priorityClass", "spec.runPolicy.schedulingPolicy")
     classes = (str((each["template"].get("spec") or {}).get("priorityClassName") or "") for each in pod_sets)

@@ -62,10 +62,11 @@ def choose_worker(
     """Choose among the workers of a job's check."""
     by_name = {prospect.name: prospect for prospect in prospects}
     group = Group(HubWorkload("", "planned", "", ""), tuple(_worker(prospect) for prospect in prospects))
-    nominated = nominate(group, now_ns, settings, policies)
-    first = [by_name[name] for name in nominated.clusters]
-    if settings.dispatcher is Dispatcher.EXTERNAL or not any(prospect.takes for prospect in first):
-        first = [prospect for prospect in prospects if prospect.reach is Reach.SYNCED]
+    first = [by_name[name] for name in nominate(group, now_ns, settings, policies).clusters]
+    if not any(prospect.takes for prospect in first):
+        # Those of later rounds, or of whoever else nominates: all that may be nominated at all.
+        everybody = nominate(group, now_ns, replace(settings, dispatcher=Dispatcher.ALL_AT_ONCE), policies)
+        first = [by_name[name] for name in everybody.clusters]
     fitting = [prospect for prospect in first if prospect.verdict is Verdict.FITS]
     if fitting:
         return _among_fitting(fitting, settings)

@@ -123,7 +123,9 @@ def _of_job(raw: Raw, namespace: str, name: str, kind: JobKind) -> Wanted:
     queue = labels.get(QUEUE_LABEL) or annotations.get(QUEUE_LABEL)
     if not queue:
         queue = DEFAULT_QUEUE
-        remarks.append(f'no label {QUEUE_LABEL}: taken as "{DEFAULT_QUEUE}", as Kueue does where that LocalQueue exists')
+        remarks.append(
+            f'no label {QUEUE_LABEL}: taken as "{DEFAULT_QUEUE}", as Kueue does where that LocalQueue exists'
+        )
     if kind.managed_by is not None and manager_of(kind, dict(raw)) != MULTIKUEUE_NAME:
         remarks.append(
             f"{'.'.join(kind.managed_by)} is not {MULTIKUEUE_NAME}: unless a policy on the hub sets it, "

@@ -8,6 +8,7 @@ from manager.cli.cost_controller import cost_controller
 from manager.cli.demo import demo
 from manager.cli.inspect import explain, status
 from manager.cli.local import local
+from manager.cli.plan import plan
 from manager.cli.replay import replay
 from manager.cli.run import run
 
@@ -23,6 +24,7 @@ app = typer.Typer(
 app.command()(run)
 app.command()(status)
 app.command()(explain)
+app.command()(plan)
 app.command()(cost_controller)
 app.command()(predict.predict)
 app.command()(simulate.simulate)

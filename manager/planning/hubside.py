@@ -69,7 +69,7 @@ class HubSide:
 
     async def _default_priority(self) -> int:
         async for page in self._client.resource(CLASSES[POD_CLASSES]).pages():
-            for each in page.items:
+            for _, each in page.items:
                 if each.get("globalDefault") is True:
                     return int(each.get("value") or 0)
         return 0

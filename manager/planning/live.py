@@ -1,6 +1,6 @@
 """The workers as the running daemon knows them: from its watches, so that a plan asks no worker anything."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from gates.view import GateSupport
 from manager.forecasts import Forecasts
@@ -16,8 +16,11 @@ class LiveWorkers:
         self._links = links
         self._forecasts = forecasts
 
-    async def sight(self, name: str) -> Sight:
-        """Return the model of a worker, if it is complete."""
+    async def sights(self, names: Sequence[str]) -> Mapping[str, Sight]:
+        """Return the models of workers, as far as they are complete."""
+        return {name: self._sight(name) for name in names}
+
+    def _sight(self, name: str) -> Sight:
         link = self._links.get(name)
         if link is None:
             return Sight(None, "the daemon has no connection to it; `turnstile doctor` says why")

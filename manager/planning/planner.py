@@ -53,8 +53,8 @@ class Hub(Protocol):
 class Workers(Protocol):
     """What a plan asks about the workers."""
 
-    async def sight(self, name: str) -> Sight:
-        """Return what is known of a worker."""
+    async def sights(self, names: Sequence[str]) -> Mapping[str, Sight]:
+        """Return what is known of each of these workers."""
         ...
 
 
@@ -85,26 +85,28 @@ class Planner:
             raise ManifestFieldError(str(error)) from None
         route = await self._hub.route(wanted)
         priority = await self._hub.priority(wanted)
+        sights = await self._workers.sights(route.clusters)
         prospects = [
-            await self._prospect(name, position, wanted, priority, varied)
+            await self._prospect(name, position, sights[name], _Question(wanted, priority, varied))
             for position, name in enumerate(route.clusters)
         ]
         now_ns = self._clock.now_ns()
         choice = choose_worker(prospects, now_ns, self._terms.settings, self._terms.policies)
         return plan_document(wanted, route, priority, varied, prospects, choice, now_ns)
 
-    async def _prospect(self, name: str, position: int, wanted: Wanted, priority: int, varied: str) -> Prospect:
-        sight = await self._workers.sight(name)
+    async def _prospect(self, name: str, position: int, sight: Sight, question: "_Question") -> Prospect:
         if sight.cluster is None:
             return Prospect(name, position, Reach.LOST, problem=sight.problem)
         now_ns = self._clock.now_ns() + sight.skew_ns
-        raw = workload_of(wanted, priority, now_ns)
+        raw = workload_of(question.wanted, question.priority, now_ns)
+        sizes = None
         try:
             outlook = _outlook(sight.cluster, raw, sight, now_ns)
-            sizes = await self._sizes(sight.cluster, raw, sight, now_ns, varied) if outlook.forecast.promises else None
+            if outlook.forecast.promises:
+                sizes = await self._sizes(sight.cluster, raw, sight, now_ns, question.varied)
         except Exception as error:  # noqa: BLE001 - what fails for one worker must not hide the others
             get_log().error("plan.failed", worker=name, exc_info=error)
-            outlook, sizes = Outlook(unsupported(f"{type(error).__name__}: {error}", now_ns)), None
+            outlook = Outlook(unsupported(f"{type(error).__name__}: {error}", now_ns))
         return Prospect(name, position, outlook=outlook, reliable=sight.reliable, gates=sight.gates, sizes=sizes)
 
     async def _sizes(self, cluster: ObservedCluster, raw: Obj, sight: Sight, now_ns: int, varied: str) -> Sizes:
@@ -118,6 +120,13 @@ class Planner:
             except StopIteration as ended:
                 found: Sizes = ended.value
                 return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    wanted: Wanted
+    priority: int
+    varied: str
 
 
 def _outlook(cluster: ObservedCluster, raw: Obj, sight: Sight, now_ns: int) -> Outlook:

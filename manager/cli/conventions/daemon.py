@@ -72,6 +72,8 @@ class Daemon:
         if status in (http.client.UNAUTHORIZED, http.client.FORBIDDEN):
             why = told or "no reason given"
             raise NoAnswerError(f"the daemon on {self.place} refuses ({why}); check the token in --token-file")
+        if status == http.client.SERVICE_UNAVAILABLE and told:
+            raise NoAnswerError(f"the daemon on {self.place} cannot answer now: {told}")
         if status == http.client.NOT_FOUND and not told:
             raise BadInputError(f"the daemon on {self.place} cannot answer this; it is an older version of turnstile")
         if status in (http.client.BAD_REQUEST, http.client.NOT_FOUND, http.client.UNPROCESSABLE_ENTITY):
