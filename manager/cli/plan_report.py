@@ -48,7 +48,8 @@ def _ending(plan: Obj, *, is_wide: bool) -> list[str]:
     chosen = plan["chosen"]
     others = f" (or {', '.join(chosen['others'])})" if chosen["others"] else ""
     lines = [f"goes to: {chosen['worker'] or 'nobody'}{others}: {chosen['why']}"]
-    lines += [f"largest: {_largest(plan['largest'])}"] * bool(plan["largest"]["withoutPreemption"])
+    if plan["largest"]["withoutPreemption"] is not None:
+        lines.append(f"largest: {_largest(plan['largest'])}")
     for worker in plan["workers"]:
         lines += [f"{worker['name']}: {note}" for note in worker["notes"]]
     if is_wide:

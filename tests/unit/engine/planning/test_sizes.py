@@ -1,5 +1,8 @@
 """The search for the largest size: what it finds, and how few questions it asks."""
 
+from collections.abc import Callable, Generator
+from typing import Any
+
 import pytest
 
 from engine.forecasting.forecast import Verdict
@@ -16,14 +19,20 @@ SEARCHES = {
 }
 
 
+def run(search: Generator[int, Any, Any], answer: Callable[[int], object]) -> tuple[object, list[int]]:
+    """Return what a search found, and what it asked for."""
+    questions = [next(search)]
+    while True:
+        try:
+            questions.append(search.send(answer(questions[-1])))
+        except StopIteration as ended:
+            return ended.value, questions
+
+
 @pytest.mark.parametrize(("asked", "limit", "want"), SEARCHES.values(), ids=SEARCHES)
 def test_the_largest_size(asked: int, limit: int, want: int) -> None:
-    search = find_largest(asked)
-    questions = [next(search)]
-    with pytest.raises(StopIteration) as ended:
-        while True:
-            questions.append(search.send(questions[-1] <= limit))
-    assert ended.value.value == want
+    found, questions = run(find_largest(asked), lambda size: size <= limit)
+    assert found == want
     assert len(questions) <= 2 * 21, "a search of a million sizes asks for few"
     assert all(0 < size <= MAX_SIZE for size in questions)
 
@@ -32,24 +41,15 @@ def test_both_sizes_are_found_without_asking_for_one_twice() -> None:
     def verdict(size: int) -> Verdict:
         return Verdict.FITS if size <= 3 else Verdict.PREEMPTS if size <= 7 else Verdict.CANNOT
 
-    search = find_sizes(5)
-    questions = [next(search)]
-    with pytest.raises(StopIteration) as ended:
-        while True:
-            questions.append(search.send(verdict(questions[-1])))
-    assert ended.value.value == Sizes(without_preemption=3, with_preemption=7)
+    found, questions = run(find_sizes(5), verdict)
+    assert found == Sizes(without_preemption=3, with_preemption=7)
     assert len(set(questions)) == len(questions)
 
 
 @pytest.mark.parametrize("verdict", [Verdict.AMBIGUOUS, Verdict.UNSUPPORTED])
 def test_what_is_not_certain_is_no_size(verdict: Verdict) -> None:
-    search = find_largest(1)
-    next(search)
-    sizes = find_sizes(1)
-    next(sizes)
-    with pytest.raises(StopIteration) as ended:
-        sizes.send(verdict)
-    assert ended.value.value == Sizes(0, 0)
+    found, _ = run(find_sizes(1), lambda _size: verdict)
+    assert found == Sizes(0, 0)
 
 
 JOB = {"spec": {"podSets": [{"name": "driver", "count": 1}, {"name": "workers", "count": 4, "minCount": 2}]}}
