@@ -6,6 +6,7 @@ from manager.cli import config, predict, predict_pods, simulate, worker
 from manager.cli.conventions.group import CommandGroup
 from manager.cli.cost_controller import cost_controller
 from manager.cli.demo import demo
+from manager.cli.doctor import doctor
 from manager.cli.inspect import explain, status
 from manager.cli.local import local
 from manager.cli.plan import plan
@@ -25,6 +26,7 @@ app.command()(run)
 app.command()(status)
 app.command()(explain)
 app.command()(plan)
+app.command()(doctor)
 app.command()(cost_controller)
 app.command()(predict.predict)
 app.command()(simulate.simulate)

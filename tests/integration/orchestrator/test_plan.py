@@ -19,7 +19,9 @@ from tests.integration.orchestrator.planning import URGENT, open_hub, plan_of, u
 from tests.integration.orchestrator.test_inspection import command
 from tests.integration.orchestrator.world import World
 
-FULL, ROOMY, SMALL = [queue(), tenant("low")], [queue(8), tenant("other", 2)], [queue(2)]
+FULL: list[Builder] = [queue(), tenant("low")]
+ROOMY: list[Builder] = [queue(8), tenant("other", 2)]
+SMALL: list[Builder] = [queue(2)]
 
 
 @asynccontextmanager
@@ -27,12 +29,14 @@ async def planning(directory: Path, setting: dict[str, list[Builder]], **options
     """Run a daemon whose hub has a queue, on workers whose own tenants have been admitted."""
     async with forecasting(directory, setting, **options) as made:
         open_hub(made)
-        for name, builders in setting.items():
-            for each in builders:
-                if each.raw["kind"] == "Workload":
-                    await passing(made, lambda name=name, each=each: made[name].condition("Admitted", each.name))
+        tenants = [(name, each.name) for name, all_of in setting.items() for each in all_of if _is_workload(each)]
+        await passing(made, lambda: all(made[name].condition("Admitted", each) for name, each in tenants))
         await made.settled()
         yield made
+
+
+def _is_workload(builder: Builder) -> bool:
+    return bool(builder.raw["kind"] == "Workload")
 
 
 async def planned(made: World, directory: Path, *documents: Obj, options: tuple[str, ...] = ()) -> Result:
@@ -69,7 +73,7 @@ async def test_a_job_goes_where_the_plan_says_that_it_fits(tmp_path: Path) -> No
 
 
 async def test_the_victims_of_a_plan_are_those_that_are_preempted(tmp_path: Path) -> None:
-    both = [queue(), tenant("low", 1), tenant("mid", 3, priority=5)]
+    both: list[Builder] = [queue(), tenant("low", 1), tenant("mid", 3, priority=5)]
     async with planning(tmp_path, {"w1": both, "w3": SMALL}) as made:
         found = await plan(made, tmp_path, urgent_job(cpu=3))
         (preempting, _) = found["workers"]
@@ -196,7 +200,7 @@ async def test_what_cannot_be_planned_is_one_sentence_and_exit_code_2(tmp_path: 
         large = await planned(made, tmp_path, odd(metadata={"name": "x", "annotations": padding}))
         assert large.exit_code == 2
         assert large.stderr.startswith(f"error: {tmp_path}/job.yaml: the manifest is too large: ")
-        spec = {"namespaceSelector": {}}
+        spec: Obj = {"namespaceSelector": {}}
         made.hub.create("clusterqueues", {"metadata": {"name": "here"}, "spec": spec}, "kueue.x-k8s.io")
         made.hub.create(
             "localqueues", {"metadata": {"name": "here"}, "spec": {"clusterQueue": "here"}}, "kueue.x-k8s.io", "team"
