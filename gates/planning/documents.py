@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from config.api.meta import NANOSECONDS, ObjectKey
+from config.api.meta import NANOSECONDS, ObjectKey, format_time
 from config.api.quantity import format_amount
 from engine.forecasting.forecast import ForecastVictim, Verdict
 from engine.planning.outlook import Outlook, Shortfall
@@ -40,6 +40,7 @@ def plan_document(
 ) -> Obj:
     """Return everything that a plan says."""
     return {
+        "asOf": format_time(now_ns),
         "job": {
             "kind": wanted.kind,
             "namespace": wanted.namespace,

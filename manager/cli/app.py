@@ -7,11 +7,13 @@ from manager.cli.conventions.group import CommandGroup
 from manager.cli.cost_controller import cost_controller
 from manager.cli.demo import demo
 from manager.cli.doctor import doctor
-from manager.cli.inspect import explain, status
+from manager.cli.explain import explain
 from manager.cli.local import local
 from manager.cli.plan import plan
 from manager.cli.replay import replay
 from manager.cli.run import run
+from manager.cli.status import status
+from manager.cli.timeline import timeline
 
 app = typer.Typer(
     name="turnstile",
@@ -25,6 +27,7 @@ app = typer.Typer(
 app.command()(run)
 app.command()(status)
 app.command()(explain)
+app.command()(timeline)
 app.command()(plan)
 app.command()(doctor)
 app.command()(cost_controller)

@@ -9,17 +9,10 @@ from manager.cli.conventions.errors import BadInputError
 from manager.cli.conventions.exits import Exit
 from manager.cli.conventions.optiongroups import with_option_groups
 from manager.cli.conventions.options import HubOptions, Presentation
-from manager.cli.conventions.output import Column, Listing, Obj, show
-from manager.cli.conventions.terminal import Tone
+from manager.cli.conventions.output import Obj, Report, show
+from manager.cli.conventions.terminal import Screen, Tone, printable
 
 _TONES: Final = {"error": Tone.BAD, "warning": Tone.DOUBTFUL}
-_COLUMNS: Final = (
-    Column("CLUSTER", lambda each: each["cluster"]),
-    Column("SEVERITY", lambda each: each["severity"], tone=lambda each: _TONES.get(each["severity"])),
-    Column("ABOUT", lambda each: each["topic"]),
-    Column("FINDING", lambda each: each["message"]),
-    Column("REMEDY", lambda each: each["remedy"]),
-)
 
 
 @with_option_groups
@@ -38,26 +31,34 @@ def doctor(
     import asyncio
     from dataclasses import asdict
 
+    from config.api.meta import format_time
     from manager.doctor.rounds import UnknownWorkerError, examine_all
 
     configuration = configuration_of(config)
     access = configured_hub(configuration, hub)
+    surroundings = surroundings_of_command()
     try:
-        found = asyncio.run(examine_all(configuration, access, surroundings_of_command(), timeout, worker))
+        found = asyncio.run(examine_all(configuration, access, surroundings, timeout, worker))
     except UnknownWorkerError as error:
         raise BadInputError(f"--worker: {error}") from None
     items: list[Obj] = [{name: str(value) for name, value in asdict(each).items()} for each in found.findings]
-    empty = f"nothing found: {', '.join(found.clusters)}"
-    listing = Listing(
-        "FindingList",
-        items,
-        _COLUMNS,
-        lambda each: f"{each['cluster']}/{each['topic']}",
-        empty,
-        {"clusters": list(found.clusters)},
-    )
-    show(listing, presentation.output)
+    stamp = format_time(surroundings.clock.now_ns())
+    body = {"source": "clusters", "asOf": stamp, "clusters": list(found.clusters), "items": items}
+    names = [f"{each['cluster']}/{each['topic']}" for each in items]
+    show(Report("FindingList", body, lambda screen, _wide: _lines(body, screen), names), presentation.output)
     if not found.hub_answers:
         raise typer.Exit(Exit.NO_ANSWER)
     if any(each["severity"] == "error" for each in items):
         raise typer.Exit(Exit.NEGATIVE)
+
+
+def _lines(body: Obj, screen: Screen) -> list[str]:
+    """Return a paragraph for each finding, and which clusters were looked at."""
+    lines = []
+    for each in body["items"]:
+        severity = screen.paint(each["severity"], _TONES.get(each["severity"]))
+        lines.append(f"{printable(each['cluster'])}: {severity}: {printable(each['topic'] + ': ' + each['message'])}")
+        lines.append(printable(f"  remedy: {each['remedy']}"))
+    looked = ", ".join(body["clusters"])
+    counted = f"{len(body['items'])} finding(s)" if body["items"] else "nothing found"
+    return [*lines, printable(f"{counted} on {looked}")]

@@ -47,10 +47,10 @@ def plan(
     manifests = _manifests(files)
     namespace = namespace_of(chosen, connection) or "default"
     if config is not None:
-        plans = _without_daemon(manifests, namespace, pod_set, config, connection, timeout)
+        source, plans = "clusters", _without_daemon(manifests, namespace, pod_set, config, connection, timeout)
     else:
-        plans = _of_daemon_or_clusters(manifests, namespace, pod_set, connection, timeout)
-    body = plans[0] if len(plans) == 1 else {"items": plans}
+        source, plans = _of_daemon_or_clusters(manifests, namespace, pod_set, connection, timeout)
+    body = {"source": source, **(plans[0] if len(plans) == 1 else {"items": plans})}
     kind = "Plan" if len(plans) == 1 else "PlanList"
     report = Report(kind, body, lambda screen, wide: lines_of(plans, screen, is_wide=wide), names_of(plans))
     show(report, presentation.output)
@@ -74,18 +74,18 @@ def _manifests(files: list[str] | None) -> "list[Manifest]":
 
 def _of_daemon_or_clusters(
     manifests: "list[Manifest]", namespace: str, pod_set: str | None, connection: Connection, timeout: float
-) -> list[Obj]:
+) -> tuple[str, list[Obj]]:
     from manager.cli.config import default_file
 
     try:
-        return [_asked(manifest, namespace, pod_set, connection) for manifest in manifests]
+        return "daemon", [_asked(manifest, namespace, pod_set, connection) for manifest in manifests]
     except NoDaemonError as error:
         path = default_file()
         if connection.server is not None or not path.is_file():
             raise NoAnswerError(f"{error}; name the configuration with --config to plan without a daemon") from None
         why, _, _ = str(error).partition(";")
         typer.echo(f"{printable(why)}; this is planned from the clusters that {path} names", err=True)
-        return _without_daemon(manifests, namespace, pod_set, path, connection, timeout)
+        return "clusters", _without_daemon(manifests, namespace, pod_set, path, connection, timeout)
 
 
 def _asked(manifest: "Manifest", namespace: str, pod_set: str | None, connection: Connection) -> Obj:

@@ -1,6 +1,5 @@
 """`POST /v1/plan`: a manifest in, its plan out. Reads only."""
 
-from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Any
 
@@ -12,28 +11,24 @@ from manager.planning.hubside import PlanError
 from manager.planning.planner import Planner
 from workerclient.errors import ClusterError
 
-
-def plan_handler(planner: Planner) -> Callable[[web.Request], Awaitable[web.Response]]:
-    """Return what answers requests for plans; the application's own limit bounds the manifest's size."""
-
-    async def plan(request: web.Request) -> web.Response:
-        try:
-            question = _question(await request.read())
-            found = await planner.plan(
-                question["manifest"], str(question.get("namespace") or "default"), _pod_set(question)
-            )
-        except web.HTTPRequestEntityTooLarge as error:
-            return _answer({"error": f"the manifest is too large: {error.text}"}, HTTPStatus.UNPROCESSABLE_ENTITY)
-        except (ManifestFieldError, PlanError) as error:
-            return _answer({"error": str(error)}, HTTPStatus.UNPROCESSABLE_ENTITY)
-        except ClusterError as error:
-            return _answer({"error": f"the hub cannot be asked: {error}"}, HTTPStatus.SERVICE_UNAVAILABLE)
-        return _answer(found)
-
-    return plan
+Obj = dict[str, Any]
 
 
-def _question(body: bytes) -> dict[str, Any]:
+async def answer_plan(planner: Planner, request: web.Request) -> tuple[Obj, int]:
+    """Return the answer and its status; the application's own limit bounds the size of a manifest."""
+    try:
+        question = _question(await request.read())
+        namespace, pod_set = str(question.get("namespace") or "default"), question.get("podSet")
+        return await planner.plan(question["manifest"], namespace, str(pod_set) if pod_set else None), HTTPStatus.OK
+    except web.HTTPRequestEntityTooLarge as error:
+        return {"error": f"the manifest is too large: {error.text}"}, HTTPStatus.UNPROCESSABLE_ENTITY
+    except (ManifestFieldError, PlanError) as error:
+        return {"error": str(error)}, HTTPStatus.UNPROCESSABLE_ENTITY
+    except ClusterError as error:
+        return {"error": f"the hub cannot be asked: {error}"}, HTTPStatus.SERVICE_UNAVAILABLE
+
+
+def _question(body: bytes) -> Obj:
     try:
         question = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -41,11 +36,3 @@ def _question(body: bytes) -> dict[str, Any]:
     if not isinstance(question, dict) or "manifest" not in question:
         raise ManifestFieldError("the request is not a map with `manifest`")
     return question
-
-
-def _pod_set(question: dict[str, Any]) -> str | None:
-    return str(question["podSet"]) if question.get("podSet") else None
-
-
-def _answer(document: object, status: int = HTTPStatus.OK) -> web.Response:
-    return web.Response(body=orjson.dumps(document), status=status, content_type="application/json")

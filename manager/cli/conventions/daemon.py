@@ -63,6 +63,10 @@ class Daemon:
         try:
             document = json.loads(answer)
         except ValueError as error:
+            if status == http.client.NOT_FOUND:
+                raise BadInputError(
+                    f"the daemon on {self.place} cannot answer this; is it an older turnstile?"
+                ) from None
             raise NoDaemonError(
                 f"what answers on {self.place} is no turnstile daemon (status {status}); {self.remedy}"
             ) from error
@@ -74,8 +78,6 @@ class Daemon:
             raise NoAnswerError(f"the daemon on {self.place} refuses ({why}); check the token in --token-file")
         if status == http.client.SERVICE_UNAVAILABLE and told:
             raise NoAnswerError(f"the daemon on {self.place} cannot answer now: {told}")
-        if status == http.client.NOT_FOUND and not told:
-            raise BadInputError(f"the daemon on {self.place} cannot answer this; it is an older version of turnstile")
         if status in (http.client.BAD_REQUEST, http.client.NOT_FOUND, http.client.UNPROCESSABLE_ENTITY):
             raise UnknownError(str(told or f"the daemon answered {status}"))
         raise CommandError(f"the daemon on {self.place} answered {status}: {told or 'no reason given'}")

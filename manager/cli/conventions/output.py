@@ -48,6 +48,8 @@ class Listing:
     """The sentence for people when there is nothing to list."""
     more: Obj = field(default_factory=dict)
     """What the document says besides its items."""
+    key: Callable[[Obj], object] | None = None
+    """Tells items apart where names do not, for --watch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,8 @@ class Report:
     lines: Callable[[Screen, bool], Iterable[str]]
     """Returns the screen; the second argument asks for more, as `-o wide` does. Texts must be printable already."""
     names: Sequence[str]
+    state: object = None
+    """What has to change for --watch to print the report again; without it the body."""
 
 
 def show(result: Listing | Report, form: Form, screen: Screen | None = None) -> None:
@@ -77,7 +81,7 @@ def rendered(result: Listing | Report, form: Form, screen: Screen) -> Iterable[s
     match form:
         case Form.NAME:
             names = map(result.name, result.items) if isinstance(result, Listing) else result.names
-            return [printable(name) for name in names]
+            return [printable(name) for name in dict.fromkeys(names)]
         case Form.JSON:
             return [as_json(document_of(result))]
         case Form.YAML:
@@ -113,20 +117,33 @@ def as_yaml(document: object) -> str:
 
 def table(columns: Sequence[Column], items: Iterable[Obj], screen: Screen, *, is_wide: bool = False) -> list[str]:
     """Return the lines of a table; on a terminal, the last column is cut to the line unless more was asked for."""
-    shown = [column for column in columns if is_wide or not column.is_wide]
-    rows = [([printable(str(column.cell(item))) for column in shown], item) for item in items]
-    widths = [max([len(column.head), *(len(cells[at]) for cells, _ in rows)]) for at, column in enumerate(shown)]
-    lines = [_line([column.head for column in shown], widths, [Tone.STRONG] * len(shown), screen, is_wide=is_wide)]
-    for cells, item in rows:
-        lines.append(_line(cells, widths, [column.tone(item) for column in shown], screen, is_wide=is_wide))
-    return lines
+    return Table(columns, screen, is_wide=is_wide).lines(items)
 
 
-def _line(
-    cells: Sequence[str], widths: Sequence[int], tones: Sequence[Tone | None], screen: Screen, *, is_wide: bool
-) -> str:
-    *first, last = cells
-    taken = sum(width + 2 for width in widths[: len(first)])
-    shown = [screen.paint(cell.ljust(width), tone) for cell, width, tone in zip(first, widths, tones, strict=False)]
-    tail = last if is_wide else screen.cut(last, taken)
-    return "  ".join([*shown, screen.paint(tail, tones[-1])]).rstrip()
+class Table:
+    """A table that may grow: later rows stand under the same heads, whose columns only become wider."""
+
+    def __init__(self, columns: Sequence[Column], screen: Screen, *, is_wide: bool = False) -> None:
+        self._columns = [column for column in columns if is_wide or not column.is_wide]
+        self._screen = screen
+        self._is_wide = is_wide
+        self._widths = [len(column.head) for column in self._columns]
+
+    def lines(self, items: Iterable[Obj], *, has_head: bool = True) -> list[str]:
+        """Return the lines of these items."""
+        rows = [([printable(str(column.cell(item))) for column in self._columns], item) for item in items]
+        for cells, _ in rows:
+            self._widths = [max(width, len(cell)) for width, cell in zip(self._widths, cells, strict=True)]
+        head = [column.head for column in self._columns]
+        lines = [self._line(head, [Tone.STRONG] * len(head))] if has_head else []
+        return lines + [self._line(cells, [column.tone(item) for column in self._columns]) for cells, item in rows]
+
+    def _line(self, cells: Sequence[str], tones: Sequence[Tone | None]) -> str:
+        *first, last = cells
+        taken = sum(width + 2 for width in self._widths[: len(first)])
+        shown = [
+            self._screen.paint(cell.ljust(width), tone)
+            for cell, width, tone in zip(first, self._widths, tones, strict=False)
+        ]
+        tail = last if self._is_wide else self._screen.cut(last, taken)
+        return "  ".join([*shown, self._screen.paint(tail, tones[-1])]).rstrip()

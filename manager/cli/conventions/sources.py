@@ -27,15 +27,20 @@ def of_daemon_or_hub(
     try:
         return of_daemon(daemon_of(connection))
     except NoDaemonError as error:
-        if connection.server is not None:
-            raise
-        try:
-            access = hub_access(connection)
-        except BadInputError as problem:
-            raise NoAnswerError(f"{error}; the hub cannot be asked instead: {problem}") from None
-        why, _, _ = str(error).partition(";")
-        typer.echo(f"{printable(why)}; this is the view of the hub at {access.server}", err=True)
-        return read_cluster("hub", access, of_hub)
+        return read_cluster("hub", hub_instead(connection, error), of_hub)
+
+
+def hub_instead(connection: Connection, error: NoDaemonError) -> "ClusterAccess":
+    """Return the way to the hub after no daemon answered, and say so; raises `NoAnswerError` if there is none."""
+    if connection.server is not None:
+        raise error
+    try:
+        access = hub_access(connection)
+    except BadInputError as problem:
+        raise NoAnswerError(f"{error}; the hub cannot be asked instead: {problem}") from None
+    why, _, _ = str(error).partition(";")
+    typer.echo(f"{printable(why)}; this is the view of the hub at {printable(access.server)}", err=True)
+    return access
 
 
 def read_cluster(name: str, access: "ClusterAccess", read: "Callable[[ClusterClient], Awaitable[Answer]]") -> Answer:

@@ -221,10 +221,12 @@ async def test_without_a_daemon_the_clusters_themselves_are_asked(tmp_path: Path
         result = await asyncio.to_thread(CliRunner().invoke, app, arguments)
         assert result.exit_code == 0, result.stderr
         without = plan_of(result.stdout)
+        assert (with_daemon.pop("source"), without.pop("source")) == ("daemon", "clusters")
         for found in (with_daemon, without):
+            del found["asOf"]  # the command's clock is not the test's
             for worker in found["workers"]:
                 for victim in worker["victims"]:
-                    del victim["runningSeconds"]  # the command's clock is not the test's
+                    del victim["runningSeconds"]
                 worker.pop("cost")
         assert without == with_daemon
 
