@@ -64,17 +64,20 @@ def plan_document(
 
 
 def _largest(prospects: Sequence[Prospect]) -> Obj:
+    known = [(prospect.sizes, prospect.name) for prospect in prospects if prospect.sizes is not None]
+    if not known:
+        return {"withoutPreemption": None, "withPreemption": None}
+    # The first of equals; with preemption first one that needs none.
+    without, name = max(known, key=lambda entry: entry[0].without_preemption)
+    preempting, other = max(known, key=lambda entry: (entry[0].with_preemption, entry[0].without_preemption))
     return {
-        "withoutPreemption": _best([(p.sizes.without_preemption, p.name) for p in prospects if p.sizes is not None]),
-        "withPreemption": _best([(p.sizes.with_preemption, p.name) for p in prospects if p.sizes is not None]),
+        "withoutPreemption": _size_on(without.without_preemption, name),
+        "withPreemption": _size_on(preempting.with_preemption, other),
     }
 
 
-def _best(sizes: list[tuple[int, str]]) -> Obj | None:
-    if not sizes:
-        return None
-    size, name = max(sizes, key=lambda entry: entry[0])  # the first of equals
-    return {"size": size, "worker": name if size else ""}
+def _size_on(size: int, worker: str) -> Obj:
+    return {"size": size, "worker": worker if size else ""}
 
 
 def _worker(prospect: Prospect, now_ns: int) -> Obj:

@@ -23,7 +23,7 @@ SETTING: dict[str, list[Builder]] = {
 
 
 async def planning(directory: Path) -> dict[str, str]:
-    """Plan a job while one worker has room for it, and once more when it has none."""
+    """Plan a job while one worker has room for it, and once more without that worker and the next."""
     async with forecasting(directory, SETTING) as made:
         open_hub(made)
         tenants = [(worker, each.name) for worker, all_of in SETTING.items() for each in all_of[1:]]
@@ -31,9 +31,6 @@ async def planning(directory: Path) -> dict[str, str]:
         await made.pass_time(1800)
         async with beside(made, directory) as camera:
             await camera.take("plan", "plan", "-f", JOB)
-            made.list_workers("east", "north")
-            await made.settled()
-            await camera.take("plan-preempting", "plan", "-f", JOB)
             made.list_workers("north")
             await made.settled()
             await camera.take("plan-nowhere", "plan", "-f", JOB)
