@@ -55,7 +55,7 @@ class Inspector:
     ) -> None:
         terms = Terms(hub.kinds, rules.settings, rules.policies)
         self.planner = Planner(
-            HubSide(hub.client, hub.controller_name), LiveWorkers(fleet.links, forecasts), terms, clock
+            HubSide(hub.client, hub.controller_name), LiveWorkers(fleet.links, hub.kinds, forecasts), terms, clock
         )
         self._hub = hub
         self._fleet = fleet

@@ -5,7 +5,7 @@ from typing import Final
 
 from config.names import KUEUE_API_VERSION, KUEUE_GROUP
 from gates.diagnosis.finding import Finding, Severity, Topic, error, warning
-from gates.dialect import Dialect
+from gates.dialect import KUEUE, Dialect
 from gates.records import ReplicaRecord
 from gates.settings import UngatedPolicy
 from gates.support import judge_replica
@@ -54,7 +54,7 @@ def gate_findings(
     *,
     knows_gates: bool,
     replicas: Iterable[tuple[ReplicaRecord, int]],
-    dialect: Dialect,
+    dialect: Dialect | None,
     policy: UngatedPolicy,
 ) -> Iterator[Finding]:
     """Conclude from a schema, and from our copies with their ages, whether gates stop preemption there."""
@@ -70,7 +70,10 @@ def gate_findings(
             f"upgrade Kueue to v0.19 or later, and switch on its feature gate {_GATE}",
         )
         return
-    verdicts = [judge_replica(replica, dialect, age_ns) for replica, age_ns in replicas]
+    if dialect is None:
+        message = "it does not tell how its Kueue spells preemption gates; taken as Kueue v0.19 does"
+        yield warning(cluster, Topic.GATES, message, "see that its API server publishes the schema of Workloads")
+    verdicts = [judge_replica(replica, dialect or KUEUE, age_ns) for replica, age_ns in replicas]
     if GateSupport.MISSING in verdicts and GateSupport.HONOURED not in verdicts:
         shown = verdicts.count(GateSupport.MISSING)
         message = f"its Kueue ignores preemption gates, as {shown} of our copies there show{handled}"

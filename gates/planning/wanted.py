@@ -40,6 +40,8 @@ class Wanted:
     """What a manifest asks for."""
 
     kind: str
+    gvk: str
+    """Group, version and kind of the job; empty for a Workload, which every worker has."""
     namespace: str
     name: str
     queue: str
@@ -105,6 +107,7 @@ def _of_workload(raw: Raw, namespace: str, name: str) -> Wanted:
     reference = block_at(converted, "spec", "priorityClassRef")
     return Wanted(
         kind="Workload",
+        gvk="",
         namespace=namespace,
         name=name,
         workload=name,
@@ -135,6 +138,7 @@ def _of_job(raw: Raw, namespace: str, name: str, kind: JobKind) -> Wanted:
     label = labels.get(PRIORITY_LABEL)
     wanted = Wanted(
         kind=kind.kind,
+        gvk=kind.gvk,
         namespace=namespace,
         name=name,
         workload=f"{kind.kind.lower()}-{name}-planned",

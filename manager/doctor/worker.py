@@ -9,7 +9,6 @@ from config.settings import Configuration
 from gates.diagnosis.capabilities import gate_findings, unserved_jobs
 from gates.diagnosis.finding import Severity
 from gates.diagnosis.objects import Marked, namesake_findings, queue_findings
-from gates.dialect import KUEUE
 from gates.jobs.kinds import JobKind
 from gates.marks import HubIdentity, hub_of, origin_of
 from gates.records import ReplicaRecord, replica_record
@@ -75,9 +74,7 @@ async def _examine_gates(
         found = await _readable(client, f"{ORIGIN_LABEL}={facts.identity.origin}")
         now_ns = seen.surroundings.clock.now_ns() + certain_skew_ns(client.skew)
         replicas = [(each, now_ns - each.created_ns) for each in _ours(found, facts.identity)]
-    seen.note(
-        gate_findings(seen.cluster, knows_gates=knows_gates, replicas=replicas, dialect=dialect or KUEUE, policy=policy)
-    )
+    seen.note(gate_findings(seen.cluster, knows_gates=knows_gates, replicas=replicas, dialect=dialect, policy=policy))
 
 
 def _ours(found: "Iterable[Raw]", identity: HubIdentity) -> Iterable[ReplicaRecord]:

@@ -12,11 +12,12 @@ from config.settings import Configuration
 from engine.configuration import KueueConfiguration
 from engine.forecasting.observed import ObservedCluster
 from gates.activity import Health, cluster_record
+from gates.jobs.kinds import JobKind
 from gates.settings import Settings, UngatedPolicy
 from gates.support import dialect_served
 from gates.view import GateSupport
 from manager.access import AccessLoader, Source, known_sources
-from manager.kinds import CLUSTERS, WORKLOADS, job_kinds
+from manager.kinds import CLUSTERS, WORKLOADS, api_kind, job_kinds
 from manager.kueue_configuration import load_kueue_configuration
 from manager.observation import FOLLOWED_KINDS
 from manager.planning.hubside import HubSide
@@ -35,12 +36,14 @@ class ListedWorkers:
     def __init__(
         self,
         sources: Mapping[str, Source],
+        kinds: Mapping[str, JobKind],
         loader: AccessLoader,
         kueues: Mapping[str, KueueConfiguration],
         surroundings: Surroundings,
         seconds: float,
     ) -> None:
         self._sources = sources
+        self._kinds = kinds
         self._loader = loader
         self._kueues = kueues
         self._surroundings = surroundings
@@ -80,7 +83,9 @@ class ListedWorkers:
                         cluster.put(kind.kind, identity.key.namespace, identity.key.name, value)
             _, knows_gates = dialect_served(await client.openapi(WORKLOADS))
             gates = GateSupport.HONOURED if knows_gates else GateSupport.MISSING
-            return Sight(cluster, skew_ns=certain_skew_ns(client.skew), gates=gates)
+            served = await client.served_kinds([api_kind(kind) for kind in self._kinds.values()])
+            unserved = frozenset(gvk for gvk, kind in self._kinds.items() if not served[api_kind(kind)])
+            return Sight(cluster, skew_ns=certain_skew_ns(client.skew), gates=gates, unserved=unserved)
         finally:
             await client.close()
 
@@ -103,7 +108,7 @@ async def listed_planner(
     decides, policies, kueues = settings
     clusters = [cluster_record(raw) async for page in hub.resource(CLUSTERS).pages() for _, raw in page.items]
     loader = AccessLoader(hub, configuration)
-    workers = ListedWorkers(known_sources(configuration, clusters), loader, kueues, surroundings, seconds)
     kinds = {kind.gvk: kind for kind in job_kinds(configuration.jobs)}
+    workers = ListedWorkers(known_sources(configuration, clusters), kinds, loader, kueues, surroundings, seconds)
     side = HubSide(hub, configuration.hub.controller_name)
     return Planner(side, workers, Terms(kinds, decides, policies), surroundings.clock)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from gates.jobs.kinds import JobKind
 from gates.view import GateSupport
 from manager.forecasts import Forecasts
 from manager.planning.planner import Sight
@@ -12,8 +13,11 @@ from workerclient.cluster import Connection
 class LiveWorkers:
     """Shows the daemon's models."""
 
-    def __init__(self, links: Mapping[str, WorkerLink], forecasts: Forecasts | None) -> None:
+    def __init__(
+        self, links: Mapping[str, WorkerLink], kinds: Mapping[str, JobKind], forecasts: Forecasts | None
+    ) -> None:
         self._links = links
+        self._kinds = kinds
         self._forecasts = forecasts
 
     async def sights(self, names: Sequence[str]) -> Mapping[str, Sight]:
@@ -36,5 +40,6 @@ class LiveWorkers:
             promised=tuple(link.observation.promises.values()),
             skew_ns=link.clock_skew_ns,
             reliable=self._forecasts.is_reliable(name),
+            unserved=frozenset(gvk for gvk, kind in self._kinds.items() if not link.serves(kind)),
             gates=GateSupport.MISSING if link.honours_no_gates else GateSupport.HONOURED,
         )

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from engine.forecasting.forecast import ForecastVictim, unsupported
+from engine.forecasting.forecast import Forecast, ForecastVictim, Verdict, unsupported
 from engine.forecasting.observed import ObservedCluster
 from engine.objects.workloads import AdmittedWorkload
 from engine.planning.outlook import Outlook, look_ahead, verdict_on
@@ -36,6 +36,8 @@ class Sight:
     skew_ns: int = 0
     reliable: bool = True
     gates: GateSupport = GateSupport.HONOURED
+    unserved: frozenset[str] = frozenset()
+    """The kinds of jobs that the worker does not know, by group, version and kind."""
 
 
 class Hub(Protocol):
@@ -98,6 +100,9 @@ class Planner:
         if sight.cluster is None:
             return Prospect(name, position, Reach.LOST, problem=sight.problem)
         now_ns = self._clock.now_ns() + sight.skew_ns
+        if question.wanted.gvk in sight.unserved:
+            why = f"it does not serve {question.wanted.gvk}, so that such jobs never go there"
+            return Prospect(name, position, outlook=Outlook(Forecast(Verdict.CANNOT, now_ns, why)))
         raw = workload_of(question.wanted, question.priority, now_ns)
         sizes = None
         try:

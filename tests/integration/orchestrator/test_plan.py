@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from localcluster.cluster import Partition
+from localcluster.kueue.profile import CURRENT
 from manager.cli.app import app
 from tests.builders import Builder
 from tests.integration.orchestrator.forecasting import forecasting, passing, pods, queue, tenant
@@ -160,6 +161,23 @@ async def test_a_worker_that_is_away_does_not_hide_the_others(tmp_path: Path) ->
         result = await planned(made, tmp_path, urgent_job())
         assert result.exit_code == 3
         assert "no worker is known to take it" in result.stdout
+
+
+async def test_a_worker_that_does_not_know_the_kind_of_job_never_gets_it(tmp_path: Path) -> None:
+    kinds = {"w1": tuple(kind for kind in CURRENT.kinds() if kind.group != "ray.io")}
+    jobs = {"integrations": ["batch/job", "ray.io/raycluster"]}
+    async with planning(tmp_path, {"w1": ROOMY}, kinds=kinds, jobs=jobs) as made:
+        head = {"template": urgent_job()["spec"]["template"]}
+        cluster = {"apiVersion": "ray.io/v1", "kind": "RayCluster", "spec": {"headGroupSpec": head}}
+        result = await planned(
+            made, tmp_path, {**cluster, "metadata": urgent_job()["metadata"]}, options=("-o", "json")
+        )
+        assert result.exit_code == 1, result.stderr
+        (worker,) = plan_of(result.stdout)["workers"]
+        assert (worker["verdict"], worker["message"]) == (
+            "Cannot",
+            "it does not serve ray.io/v1, Kind=RayCluster, so that such jobs never go there",
+        )
 
 
 def odd(**fields: Any) -> Obj:
