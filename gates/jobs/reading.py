@@ -6,6 +6,8 @@ from typing import Any, Final
 Raw = Mapping[str, Any]
 
 LARGEST_COUNT: Final = 1_000_000
+LARGEST_MANIFEST: Final = 1_000_000
+"""In bytes of JSON; no API server takes much more."""
 
 
 class ManifestFieldError(ValueError):

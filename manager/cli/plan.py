@@ -89,7 +89,15 @@ def _of_daemon_or_clusters(
 
 
 def _asked(manifest: "Manifest", namespace: str, pod_set: str | None, connection: Connection) -> Obj:
+    import json
+
+    from gates.jobs.reading import LARGEST_MANIFEST
+
     body = {"manifest": manifest.raw, "namespace": namespace, "podSet": pod_set}
+    size = len(json.dumps(manifest.raw))
+    if size > LARGEST_MANIFEST:
+        message = f"the manifest has {size} bytes: must be at most {LARGEST_MANIFEST}"
+        raise BadInputError(f"{manifest.source}: {message}")
     try:
         found: Obj = daemon_of(connection, _ANSWER_SECONDS).ask("plan", body=body)
     except BadInputError as error:

@@ -41,8 +41,9 @@ def _is_workload(builder: Builder) -> bool:
 
 
 async def planned(made: World, directory: Path, *documents: Obj, options: tuple[str, ...] = ()) -> Result:
-    file = write(directory / "job.yaml", *documents)
-    return await command(made, directory / "s", "plan", "-f", str(file), *options)
+    file, socket = write(directory / "job.yaml", *documents), directory / "s"
+    socket.unlink(missing_ok=True)  # left by the command before, and nobody would answer on it
+    return await command(made, socket, "plan", "-f", str(file), *options)
 
 
 async def plan(made: World, directory: Path, document: Obj) -> Obj:
@@ -217,7 +218,8 @@ async def test_what_cannot_be_planned_is_one_sentence_and_exit_code_2(tmp_path: 
         padding = {"big": "x" * (1 << 20)}
         large = await planned(made, tmp_path, odd(metadata={"name": "x", "annotations": padding}))
         assert large.exit_code == 2
-        assert large.stderr.startswith(f"error: {tmp_path}/job.yaml: the manifest is too large: ")
+        assert large.stderr.startswith(f"error: {tmp_path}/job.yaml: the manifest has 10")
+        assert large.stderr.endswith(" bytes: must be at most 1000000\n")
         spec: Obj = {"namespaceSelector": {}}
         made.hub.create("clusterqueues", {"metadata": {"name": "here"}, "spec": spec}, "kueue.x-k8s.io")
         made.hub.create(
