@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Obj = dict[str, Any]
 
 
-def inspection_routes(inspector: Inspector) -> list[web.RouteDef]:
+def api_routes(inspector: Inspector) -> list[web.RouteDef]:
     """Return what answers questions; nothing here changes anything."""
     lists: dict[str, Callable[[str | None], object]] = {
         "workers": lambda _namespace: inspector.workers(),

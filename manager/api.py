@@ -9,7 +9,7 @@ from pathlib import Path
 
 from aiohttp import web
 
-from manager.answers import inspection_routes
+from manager.answers import api_routes
 from manager.inspection import Inspector
 from manager.logs import get_log
 
@@ -17,7 +17,7 @@ from manager.logs import get_log
 async def serve_api(path: Path, inspector: Inspector) -> None:
     """Answer on a socket until cancelled."""
     application = web.Application()
-    application.add_routes(inspection_routes(inspector))
+    application.add_routes(api_routes(inspector))
     runner = web.AppRunner(application, access_log=None)
     await runner.setup()
     try:

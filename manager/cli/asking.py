@@ -1,13 +1,11 @@
 """Asks the daemon, or the hub in its place, always in the same words: both answer with the same documents."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from manager.cli.conventions.errors import BadInputError
+from manager.cli.conventions.hub import hub_access
 from manager.cli.conventions.options import Connection
 from manager.cli.conventions.subjects import WORKLOAD, Subject
-
-if TYPE_CHECKING:
-    from config.kubeconfig.access import ClusterAccess
 
 Obj = dict[str, Any]
 
@@ -20,7 +18,7 @@ class Source:
 
         self._connection = connection
         self._daemon = daemon_of(connection)
-        self._hub: ClusterAccess | None = None
+        self._is_hub = False
         self._was_heard = False
 
     def ask(self, *path: str, namespace: str | None = None) -> Obj:
@@ -28,19 +26,20 @@ class Source:
         from manager.cli.conventions.daemon import NoDaemonError
         from manager.cli.conventions.sources import hub_instead, read_cluster
 
-        if self._hub is None:
+        if not self._is_hub:
             try:
                 answer: Obj = self._daemon.ask(*path, query={"namespace": namespace} if namespace else None)
             except NoDaemonError as error:
                 if self._was_heard:
                     raise
-                self._hub = hub_instead(self._connection, error)
+                hub_instead(self._connection, error)
+                self._is_hub = True
             else:
                 self._was_heard = True
                 return {"source": "daemon", **answer}
         from manager.cli.hubview import hub_answer
 
-        return read_cluster("hub", self._hub, lambda client: hub_answer(client, path, namespace))
+        return read_cluster("hub", hub_access(self._connection), lambda client: hub_answer(client, path, namespace))
 
     def workload_of(self, subject: Subject) -> tuple[str, str]:
         """Return namespace and name of the Workload that is meant; raises `BadInputError`."""

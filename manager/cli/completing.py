@@ -1,11 +1,12 @@
 """Completes names of Workloads while they are typed: from the daemon or the hub, quickly or not at all."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from manager.cli.conventions.options import Connection
 
-_SECONDS: Final = 1.0
+SECONDS: Final = 1.0
 
 
 def complete_workload(ctx: Any, incomplete: str) -> list[str]:
@@ -16,11 +17,15 @@ def complete_workload(ctx: Any, incomplete: str) -> list[str]:
 
     given = {name: value for name, value in ctx.params.items() if value is not None}
     namespace = given.get("namespace")
-    fields = ("kubeconfig", "context", "socket", "server", "token_file", "certificate_authority")
-    options = Connection(**{"socket": DEFAULT_SOCKET} | {name: given[name] for name in fields if name in given})
+    paths = ("kubeconfig", "socket", "token_file", "certificate_authority")
+    options = Connection(  # while a line is completed, options may be plain texts still
+        **{"socket": DEFAULT_SOCKET} | {name: Path(given[name]) for name in paths if name in given},
+        context=given.get("context"),
+        server=given.get("server"),
+    )
     try:
         query = {"namespace": namespace} if namespace else None
-        found = daemon_of(options, _SECONDS).ask("workloads", query=query)["workloads"]
+        found = daemon_of(options, SECONDS).ask("workloads", query=query)["workloads"]
     except CommandError:
         found = _of_hub(options, namespace)
     names = [each["name"] if namespace else f"{each['namespace']}/{each['name']}" for each in found]
@@ -39,7 +44,7 @@ def _of_hub(options: "Connection", namespace: str | None) -> list[dict[str, Any]
     from workerclient.cluster import ClusterClient
 
     async def names(client: ClusterClient) -> list[dict[str, Any]]:
-        async with asyncio.timeout(_SECONDS):
+        async with asyncio.timeout(SECONDS):
             return await HubView(client).workloads(namespace)
 
     try:

@@ -36,4 +36,4 @@ def candidates(words: list[str]) -> list[str]:
             app(args=[], prog_name=_PROGRAM, complete_var=_VARIABLE)
     except SystemExit:
         pass
-    return printed.getvalue().splitlines()
+    return [line for line in printed.getvalue().splitlines() if line]

@@ -28,6 +28,9 @@ class JournalOption:
         Path | None,
         typer.Option(help="A journal, as journal.path names it, or a copy of one: read it and ask nobody."),
     ] = None
+    config: Annotated[
+        Path | None, typer.Option("--config", "-c", help="A configuration file whose journal.path is read so.")
+    ] = None
 
 
 @with_option_groups
@@ -42,8 +45,8 @@ def timeline(
 ) -> None:
     """Say what happened to a Workload and when: copies, requests to preempt, gates, forecasts, victims, the winner."""
     subject = subject_of(workload, chosen, connection)
-    if file.journal is not None:
-        read = _journal_reader(file.journal, subject)
+    if (journal := _journal_of(file)) is not None:
+        read = _journal_reader(journal, subject)
     else:
         source = Source(connection)
         namespace, name = source.workload_of(subject)
@@ -55,6 +58,25 @@ def timeline(
         follow(lambda: _listing(read()), presentation.output)
     else:
         show(_listing(told), presentation.output)
+
+
+def _journal_of(file: JournalOption) -> Path | None:
+    if file.config is None:
+        return file.journal
+    if file.journal is not None:
+        raise BadInputError("--journal and --config both name a journal; give one of them")
+    import os
+
+    from config.loading import load_configuration
+    from config.problems import ConfigurationError
+
+    try:
+        path = load_configuration(file.config, os.environ).configuration.journal.path
+    except ConfigurationError as error:
+        raise BadInputError("; ".join(map(str, error.problems))) from None
+    if path is None:
+        raise BadInputError(f"{file.config}: journal.path is null, so no journal is kept")
+    return path
 
 
 def _journal_reader(journal: Path, subject: Subject) -> Callable[[], Obj]:

@@ -19,6 +19,7 @@ from manager.cli.conventions.options import Connection
 ANSWER_SECONDS: Final = 10.0
 _MAX_TOKEN: Final = 64 << 10
 _MAX_AUTHORITIES: Final = 4 << 20
+_MAX_ANSWER: Final = 64 << 20
 
 Connect = Callable[[], http.client.HTTPConnection]
 
@@ -52,11 +53,13 @@ class Daemon:
         try:
             connection.request("GET" if content is None else "POST", target, content, headers)
             response = connection.getresponse()
-            answer = response.read()
+            answer = response.read(_MAX_ANSWER + 1)
         except (OSError, http.client.HTTPException) as error:
             raise NoDaemonError(f"no daemon answers on {self.place} ({_reason(error)}); {self.remedy}") from error
         finally:
             connection.close()
+        if len(answer) > _MAX_ANSWER:
+            raise NoAnswerError(f"what answers on {self.place} says more than {_MAX_ANSWER >> 20} MiB; {self.remedy}")
         return self._judged(response.status, answer)
 
     def _judged(self, status: int, answer: bytes) -> Any:

@@ -1,5 +1,6 @@
 """The command group: the one place where an error becomes a line and an exit code."""
 
+import io
 import os
 import sys
 from typing import Any
@@ -17,6 +18,8 @@ class CommandGroup(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that lacks a sign is no reason to end
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()  # a pipe that was closed shall be noticed here, not at the interpreter's end

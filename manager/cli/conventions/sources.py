@@ -7,7 +7,7 @@ import typer
 
 from manager.cli.conventions.daemon import Daemon, NoDaemonError, daemon_of
 from manager.cli.conventions.errors import BadInputError, NoAnswerError
-from manager.cli.conventions.hub import hub_access
+from manager.cli.conventions.hub import find_kubeconfig, hub_access
 from manager.cli.conventions.options import Connection
 from manager.cli.conventions.terminal import printable
 
@@ -27,20 +27,24 @@ def of_daemon_or_hub(
     try:
         return of_daemon(daemon_of(connection))
     except NoDaemonError as error:
-        return read_cluster("hub", hub_instead(connection, error), of_hub)
+        hub_instead(connection, error)
+        return read_cluster("hub", hub_access(connection), of_hub)
 
 
-def hub_instead(connection: Connection, error: NoDaemonError) -> "ClusterAccess":
-    """Return the way to the hub after no daemon answered, and say so; raises `NoAnswerError` if there is none."""
+def hub_instead(connection: Connection, error: NoDaemonError) -> None:
+    """Say that the hub answers because no daemon did; raises `NoAnswerError` where it cannot be asked.
+
+    This comes before anything of the hub is read or any client is loaded, so that the user is not left waiting.
+    """
     if connection.server is not None:
         raise error
     try:
-        access = hub_access(connection)
+        found = find_kubeconfig(connection)
     except BadInputError as problem:
         raise NoAnswerError(f"{error}; the hub cannot be asked instead: {problem}") from None
     why, _, _ = str(error).partition(";")
-    typer.echo(f"{printable(why)}; this is the view of the hub at {printable(access.server)}", err=True)
-    return access
+    hub = printable(f"{why}; this is the view of the hub (context {found.context} of {found.path})")
+    typer.echo(hub, err=True)
 
 
 def read_cluster(name: str, access: "ClusterAccess", read: "Callable[[ClusterClient], Awaitable[Answer]]") -> Answer:
@@ -64,6 +68,6 @@ def read_cluster(name: str, access: "ClusterAccess", read: "Callable[[ClusterCli
     try:
         return asyncio.run(reading())
     except ClusterError as error:
-        raise NoAnswerError(str(error)) from None
+        raise NoAnswerError(f"{error}; is this the right --context, and may this machine and user ask it?") from None
     except ValueError as error:
         raise BadInputError(f"kubeconfig of {name}: {error}") from None

@@ -93,6 +93,14 @@ def test_a_closed_pipe_ends_a_command_silently_with_141() -> None:
     assert (done.returncode, done.stderr) == (141, "")
 
 
+def test_a_stream_that_lacks_a_sign_gets_an_escape() -> None:
+    code = "import typer; from tests.unit.cli.conventions.test_conventions import program; "
+    code += "program(lambda: typer.echo('Z\u00fcrich \u2713'))(['do'])"
+    environment = {**os.environ, "PYTHONIOENCODING": "iso8859-1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (0, b"Z\xfcrich \\u2713\n"), done.stderr
+
+
 def test_a_table_is_aligned_and_nothing_is_cut_where_nobody_looks() -> None:
     assert list(rendered(LISTING, Form.TABLE, Screen())) == [
         "NAME  NOTE",
