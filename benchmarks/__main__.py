@@ -10,6 +10,7 @@ from benchmarks import (
     forecast_first,
     local_server,
     orchestrator,
+    plan,
     pods_scale,
     worker_client,
 )
@@ -22,6 +23,7 @@ BENCHMARKS = {
     "forecast_first": forecast_first.run,
     "local_server": local_server.run,
     "orchestrator": orchestrator.run,
+    "plan": plan.run,
     "pods_scale": pods_scale.run,
     "worker_client": worker_client.run,
 }

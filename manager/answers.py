@@ -11,6 +11,7 @@ import orjson
 from aiohttp import web
 
 from manager.inspection import Inspector
+from manager.planning.api import answer_plan
 from workerclient.kind import Key
 
 if TYPE_CHECKING:
@@ -50,7 +51,11 @@ def api_routes(inspector: Inspector) -> list[web.RouteDef]:
     async def job(request: web.Request) -> web.Response:
         return answer({"workloads": inspector.workloads_of_job(request.match_info["kind"], _key(request))})
 
+    async def plan(request: web.Request) -> web.Response:
+        return answer(*await answer_plan(inspector.planner, request))
+
     return [
+        web.post("/v1/plan", plan),
         web.get("/v1/overview", overview),
         web.get("/v1/{subject}", listing),
         web.get("/v1/workloads/{namespace}/{name}/explanation", explanation),

@@ -169,6 +169,11 @@ class WorkerLink:
             verdict = judge_replica(replica, self.dialect, age_ns)
         return self._judgement.judge(key, verdict, may_try=may_try and replica is None)
 
+    @property
+    def honours_no_gates(self) -> bool:
+        """Return whether the worker's Kueue does not honour gates, as far as is known."""
+        return self._judgement.is_missing
+
     def remarks(self) -> list[str]:
         """Return what is worth knowing about a worker that is connected."""
         found = []

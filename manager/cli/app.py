@@ -6,8 +6,10 @@ from manager.cli import config, predict, predict_pods, simulate, worker
 from manager.cli.conventions.group import CommandGroup
 from manager.cli.cost_controller import cost_controller
 from manager.cli.demo import demo
+from manager.cli.doctor import doctor
 from manager.cli.explain import explain
 from manager.cli.local import local
+from manager.cli.plan import plan
 from manager.cli.replay import replay
 from manager.cli.run import run
 from manager.cli.status import status
@@ -26,6 +28,8 @@ app.command()(run)
 app.command()(status)
 app.command()(explain)
 app.command()(timeline)
+app.command()(plan)
+app.command()(doctor)
 app.command()(cost_controller)
 app.command()(predict.predict)
 app.command()(simulate.simulate)
