@@ -44,9 +44,18 @@ def _application(inspector: Inspector) -> web.Application:
             return _answer({"error": f"there is no Workload {key} on the hub"}, 404)
         return _answer(found)
 
+    async def shadow(_request: web.Request) -> web.Response:
+        found = inspector.shadow()
+        if found is None:
+            return _answer(
+                {"error": "this daemon does not run in shadow mode: start it with `turnstile run --shadow`"}, 404
+            )
+        return _answer(found)
+
     application = web.Application()
     application.router.add_get("/v1/workers", workers)
     application.router.add_get("/v1/workloads", workloads)
+    application.router.add_get("/v1/shadow", shadow)
     application.router.add_get("/v1/workloads/{namespace}/{name}/explanation", explanation)
     return application
 

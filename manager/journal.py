@@ -17,6 +17,7 @@ from typing import Final
 
 from gates.actions import Decision
 from gates.forecasts import ForecastRecord
+from gates.hindsight import Episode
 from gates.recording import RecordingError
 from gates.settings import Settings, UngatedPolicy
 from gates.view import Group
@@ -27,6 +28,8 @@ from workerclient.kind import Key
 
 DECISION: Final = "decision"
 FORECAST: Final = "forecast"
+EPISODE: Final = "episode"
+"""What shadow mode saw of one attempt to place a Workload; the last entry of an episode is its latest state."""
 
 _WAITING: Final = 10_000
 _BATCH: Final = 256
@@ -106,6 +109,12 @@ class Journal:
     def note_forecast(self, workload: Key, record: ForecastRecord) -> None:
         """Take the record of a forecast."""
         self._put(Entry(self._now_ns(), FORECAST, str(workload), str(record.result), record))
+
+    def note_episode(self, episode: Episode) -> None:
+        """Take the latest state of an episode that shadow mode sees."""
+        self._put(
+            Entry(self._now_ns(), EPISODE, episode.workload, "settled" if episode.is_settled else "open", episode)
+        )
 
     def forget(self, key: Key) -> None:
         """Keep nothing in memory of a Workload that is gone."""
