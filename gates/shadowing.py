@@ -15,6 +15,7 @@ from gates.hindsight import Breach, Episode, Loss, Start, choices
 from gates.ledger import observed_openings, standing_openings
 from gates.opening import remaining_window
 from gates.settings import SECOND, Settings
+from gates.support import GRACE_NS
 from gates.verifying import judgement_of
 from gates.view import GateSupport, Group, HubWorkload, Opening, Replica, Worker
 
@@ -85,14 +86,18 @@ def recalled(episode: Episode) -> Memory:
     return Memory(episode, openings=tuple(_opening(start) for start in episode.starts))
 
 
-def due_ns(memory: Memory, now_ns: int, settings: Settings) -> int | None:
-    """Return when the next window ends, None if none runs."""
+def due_ns(memory: Memory, group: Group, now_ns: int, settings: Settings) -> int | None:
+    """Return when to look again: a window ends, or the silence about a gate means that nobody honours it."""
     pending = (start for start in memory.episode.starts if start.result is Result.PENDING)
-    left = [
-        remaining_window(Opening(start.cluster, start.replica_uid, start.since_ns), now_ns, settings)
-        for start in pending
-    ]
+    windows = (Opening(start.cluster, start.replica_uid, start.since_ns) for start in pending)
+    left = [remaining_window(window, now_ns, settings) for window in windows]
+    if any(_is_silent(worker) for worker in group.holders):
+        left.append(GRACE_NS + SECOND)
     return min((now_ns + each for each in left if each), default=None)
+
+
+def _is_silent(worker: Worker) -> bool:
+    return worker.gates is GateSupport.UNKNOWN and worker.replica is not None and worker.replica.has_gate
 
 
 def _current(memory: Memory | None, workload: HubWorkload) -> Memory | None:

@@ -183,11 +183,10 @@ class Observation:
         evicted = (victim.evicted for victim in trial.evicted.values() if victim.at_ns >= since)
         return Witness(self._flavors(sight.key), tuple(sorted(evicted)), tuple(trial.replays))
 
-    def victims(self, key: Key, since_ns: int) -> tuple[SeenVictim, ...]:
-        """Return who was preempted, on the worker's clock, since then for the replica under trial."""
-        trial = self._trials.get(key)
-        if trial is None:
-            return ()
+    def victims(self, key: Key, uid: str, since_ns: int) -> tuple[SeenVictim, ...]:
+        """Return who was preempted for a replica since then, on the worker's clock; under trial also who is gone."""
+        known = self._trials.get(key)
+        trial = known if known is not None and known.uid == uid else _Trial(uid)
         self._note_victims(trial)
         return tuple(victim for victim in trial.evicted.values() if victim.at_ns >= since_ns - _CLOCK_GRAIN_NS)
 

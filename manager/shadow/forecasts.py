@@ -29,7 +29,7 @@ class ShadowForecasts(Forecasts):
             observation = link.observation if link is not None else None
             if link is None or observation is None:
                 continue
-            victims = observation.victims(key, start.since_ns + link.clock_skew_ns)
+            victims = observation.victims(key, start.replica_uid, start.since_ns + link.clock_skew_ns)
             losses = (loss_of(v.evicted, v.pods, v.running_since_ns, v.at_ns, start) for v in victims)
             gone = not isinstance(link.replica(key), ReplicaRecord)
             is_behind = gone and link.is_connected and observation.still_holds(key, start.replica_uid)

@@ -90,7 +90,9 @@ class Watcher:
         self._known[key] = record
         self._remember(key, before, after)
         self._memories[key] = after
-        due = due_ns(after, now_ns, settings)
+        if before is None or after.pending != before.pending:
+            self._queue.add(key)  # what began is followed from now on
+        due = due_ns(after, group, now_ns, settings)
         if due is not None:
             self._queue.add_after(key, (due - now_ns) / 1e9)
 
