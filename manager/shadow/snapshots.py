@@ -1,4 +1,4 @@
-"""Snapshots of copies that another controller made: theirs are told by origin and name alone."""
+"""Snapshots of copies that another controller made: Kueue's are told by origin and name alone."""
 
 from dataclasses import replace
 
@@ -21,6 +21,6 @@ class ShadowSnapshots(Snapshots):
 
     def _adopted(self, facts: WorkerFacts, record: HubRecord) -> WorkerFacts:
         replica = facts.replica
-        if replica is None or replica.hub or replica.is_variant:  # one with Turnstile's marks is Turnstile's
+        if replica is None or replica.is_variant or replica.hub_uid not in ("", record.uid):
             return facts
         return replace(facts, replica=replace(replica, hub=self.identity.hub, hub_uid=record.uid))
