@@ -10,6 +10,7 @@ from benchmarks import (
     local_server,
     orchestrator,
     pods_scale,
+    policies,
     worker_client,
 )
 
@@ -21,6 +22,7 @@ BENCHMARKS = {
     "local_server": local_server.run,
     "orchestrator": orchestrator.run,
     "pods_scale": pods_scale.run,
+    "policies": policies.run,
     "worker_client": worker_client.run,
 }
 

@@ -11,7 +11,6 @@ from typing import Any
 import yaml
 
 from manager.cli.asking import NO_DAEMON
-from tests.conformance.client import Obj
 from tests.conformance.resources import NAMESPACES, SECRETS, Resource
 from tests.e2e.clusters import Cluster, RealSide
 from tests.e2e.daemon import Turnstile
@@ -73,7 +72,7 @@ class Shadow:
 
 async def start_shadow(scene: Scene, directory: Path, **sections: Any) -> Shadow:
     """Give a shadow its account and kubeconfigs, and start it."""
-    directory.mkdir()
+    await asyncio.to_thread(directory.mkdir)
     for side in (scene.hub, *scene.workers.values()):
         reply = await side.api.post(NAMESPACES.at(), {"metadata": {"name": SHADOW_NAMESPACE}})
         assert reply.status in (201, 409)
@@ -91,6 +90,7 @@ async def start_shadow(scene: Scene, directory: Path, **sections: Any) -> Shadow
         **sections,
     }
     turnstile = Turnstile(directory, await _kubeconfig(scene.hub, "shadow.yaml", directory), document, ["--shadow"])
+    scene.turnstile = scene.turnstile or turnstile  # whose log is shown when a wait is in vain
     await turnstile.start()
     return Shadow(turnstile, socket, journal)
 
@@ -121,9 +121,9 @@ async def _kubeconfig(side: Cluster, manifest: str, directory: Path) -> str:
     if not isinstance(side, RealSide):
         return side.kubeconfig()
     text = (_RBAC / manifest).read_text().replace(f"namespace: {TURNSTILE_NAMESPACE}", f"namespace: {SHADOW_NAMESPACE}")
-    documents: list[Obj] = [each for each in yaml.safe_load_all(text) if each["kind"] != "Namespace"]
-    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "turnstile"}}
-    account["metadata"] = {"name": "turnstile", "namespace": SHADOW_NAMESPACE}
+    documents = [each for each in yaml.safe_load_all(text) if each["kind"] != "Namespace"]
+    metadata = {"name": "turnstile", "namespace": SHADOW_NAMESPACE}
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
     await asyncio.to_thread(objects.apply, side.real.server, [account, *documents])
     request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 7200}}
     place = _ACCOUNTS.at(SHADOW_NAMESPACE, "turnstile", "token")

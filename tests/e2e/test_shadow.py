@@ -44,7 +44,6 @@ async def test_it_sees_forecasts_and_verifies_what_the_hubs_controller_does(scen
         assert "spared by LeastDisruption: 0 victims" in screen
     finally:
         await shadow.turnstile.stop()
-        print(shadow.turnstile.log())
 
 
 async def test_it_reads_with_its_own_roles_and_writes_nothing_but_its_lease(real_scene: Scene) -> None:
@@ -68,15 +67,14 @@ async def test_it_reads_with_its_own_roles_and_writes_nothing_but_its_lease(real
         assert len(episode["breaches"]) == 1
         spared = {each["policy"]: each["spared"]["victims"] for each in report["totals"]["policies"]}
         assert spared == {"FirstComeFirstServed": 1, "LeastDisruption": 1, "PreferNoPreemption": 1}
-        print(await shadow.screen())
         await shadow.turnstile.stop()
         writes = await writes_of_shadow(scene)
-        assert writes == {scene.hub.name: {"create leases", "patch leases"}, **dict.fromkeys(scene.workers, set())}
+        nothing: dict[str, set[str]] = {name: set() for name in scene.workers}
+        assert writes == {scene.hub.name: {"create leases", "patch leases"}, **nothing}
         assert await refusals_of_shadow(scene) == []
     finally:
         if shadow is not None:
             await shadow.turnstile.stop()
-            print(shadow.turnstile.log())
         await scene.hub.restart_kueue()
 
 
