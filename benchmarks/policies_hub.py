@@ -126,18 +126,22 @@ class Fleet:
         """Let workers and hub act until none has anything left to do now."""
         is_busy = True
         while is_busy:
-            acted = [self._run(worker) for worker in self._workers.values()]
+            acted = self._run_workers()
             if self._gated:
-                acted += [self._decide(each) for each in self._placements.values() if not each.winner]
-            is_busy = any(acted)
+                opened = [self._decide(each) for each in self._placements.values() if not each.winner]
+                acted = acted or any(opened)
+            is_busy = acted
 
-    def _run(self, worker: SimulatedWorker) -> bool:
-        happened = worker.run(self._now)
-        for victim, preemptor in happened.evicted:
-            self._evict(worker.name, victim, preemptor)
-        for name in happened.admitted:
-            self._admit(worker.name, name)
-        return bool(happened.evicted or happened.admitted)
+    def _run_workers(self) -> bool:
+        """Let all workers act before the hub hears of any: none waits for another."""
+        happened = {name: worker.run(self._now) for name, worker in self._workers.items()}
+        for name, found in happened.items():
+            for victim, preemptor in found.evicted:
+                self._evict(name, victim, preemptor)
+        for name, found in happened.items():
+            for admitted in found.admitted:
+                self._admit(name, admitted)
+        return any(found.evicted or found.admitted for found in happened.values())
 
     def _evict(self, worker: str, victim: str, preemptor: str) -> None:
         since = self._running.pop((worker, victim), None)

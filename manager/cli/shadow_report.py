@@ -10,6 +10,8 @@ _HEAD = ("WORKLOAD", "LET PREEMPT", "AT", "GATE", "FORECAST", "VERIFIED", "VICTI
 
 def lines(report: Obj) -> Iterator[str]:
     """Yield the report line by line."""
+    for problem in report.get("problems") or ():
+        yield f"warning: {problem}"
     totals, episodes = report["totals"], report["episodes"]
     if not totals["starts"]:
         yield "nobody has been let preempt yet"

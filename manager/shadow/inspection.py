@@ -4,6 +4,7 @@ from typing import Any
 
 from manager.inspection import Inspector
 from manager.shadow.book import Book
+from manager.shadow.problems import problems
 from manager.shadow.report import report_of
 
 
@@ -13,5 +14,5 @@ class ShadowInspector(Inspector):
     book: Book
 
     def shadow(self) -> dict[str, Any] | None:
-        """Return the report."""
-        return report_of(self.book)
+        """Return the report, and what cannot be seen now."""
+        return {**report_of(self.book), "problems": problems(self._hub, self._fleet)}

@@ -112,14 +112,7 @@ def test_the_mounted_configuration_is_valid(built: Built, tmp_path: Path, name: 
     assert str(loaded.api.socket and loaded.api.socket.parent) in writable
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "base",
-        "overlays/ha",
-        pytest.param("overlays/shadow", marks=pytest.mark.xfail(reason="`turnstile run` has no shadow mode yet")),
-    ],
-)
+@pytest.mark.parametrize("name", KUSTOMIZATIONS)
 def test_the_command_of_its_pods_is_one_that_turnstile_knows(built: Built, name: str) -> None:
     command, *options = only(built(name), "Deployment")["spec"]["template"]["spec"]["containers"][0]["args"]
     asked = [sys.executable, "-P", "-m", "manager", command, "--help"]
@@ -145,25 +138,10 @@ def test_shadow_mode_may_write_nothing_but_its_lease(built: Built) -> None:
     rules = [rule for role in of_kind(manifests, "ClusterRole") + of_kind(manifests, "Role") for rule in role["rules"]]
     writing = [rule for rule in rules if not set(rule["verbs"]) <= READING]
     assert {resource for rule in writing for resource in rule["resources"]} == {"leases"}
+    (named,) = [rule for rule in writing if "create" not in rule["verbs"]]
+    assert named["resourceNames"] == ["turnstile-shadow"]
     assert of_kind(manifests, "MutatingAdmissionPolicy") == []
     bound = {
         each["roleRef"]["name"] for kind in ("RoleBinding", "ClusterRoleBinding") for each in of_kind(manifests, kind)
     }
     assert bound == {role["metadata"]["name"] for kind in ("Role", "ClusterRole") for role in of_kind(manifests, kind)}
-
-
-def test_shadow_mode_reads_what_the_orchestrator_reads(built: Built) -> None:
-    """Its role is the orchestrator's without the writing."""
-
-    def reading(name: str, kind: str) -> set[tuple[str, str, str]]:
-        (role,) = of_kind(built(name), kind)
-        return {
-            (group, resource, verb)
-            for rule in role["rules"]
-            for group in rule["apiGroups"]
-            for resource in rule["resources"]
-            for verb in set(rule["verbs"]) & READING
-        }
-
-    assert reading("overlays/shadow", "ClusterRole") == reading("base", "ClusterRole")
-    assert reading("overlays/shadow", "Role") == reading("base", "Role")

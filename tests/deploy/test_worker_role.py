@@ -10,6 +10,7 @@ from config.sections import Jobs
 from localcluster.auth import Allow, User
 from localcluster.cluster import LocalCluster
 from manager.kinds import job_kinds
+from manager.observation import FOLLOWED_KINDS
 from manager.permissions import complaint, needs_on_worker
 from tests.clusters import access_to, no_jitter
 from tests.virtual_time import VirtualClock
@@ -60,3 +61,13 @@ async def test_each_verb_that_is_taken_away_is_missed_by_name(tmp_path: Path) ->
             plural, _, subresource = resource.partition("/")
             named = f"{plural}.{group}/{subresource}" if subresource else f"{plural}.{group}"
             assert said.startswith(f"worker w1 does not allow in all namespaces: {verb} on {named} (")
+
+
+def test_the_role_for_forecasts_reads_exactly_what_they_are_made_of() -> None:
+    path = Path(__file__).resolve().parents[2] / "deploy" / "rbac" / "worker-forecasts.yaml"
+    role = next(each for each in yaml.safe_load_all(path.read_text()) if each["kind"] == "ClusterRole")
+    granted = {
+        (group, resource) for rule in role["rules"] for group in rule["apiGroups"] for resource in rule["resources"]
+    }
+    assert granted == {(kind.group, kind.plural) for kind in FOLLOWED_KINDS}
+    assert {verb for rule in role["rules"] for verb in rule["verbs"]} == {"get", "list", "watch"}

@@ -270,4 +270,4 @@ async def test_the_inspector_answers_as_ever(tmp_path: Path) -> None:
         assert would["w1"].startswith("Preempts 1 workload(s)")
         assert would["w2"].startswith("Fits")
         assert [each["name"] for each in shadow.inspector.workers()] == ["w1", "w2"]
-        assert shadow.inspector.shadow() == report_of(world.book)
+        assert shadow.inspector.shadow() == {**report_of(world.book), "problems": []}
