@@ -2,6 +2,7 @@
 
     python -m benchmarks policies            # prints the tables
     python -m benchmarks.policies --write    # also renews docs/policies.md and its picture
+    python -m benchmarks.policies --trace F  # plays a trace of yours
 
 Three workers with work of their own, and a hub whose more urgent work may go to any of them. Virtual time; the engine
 is each worker's Kueue, and gates are opened by the orchestrator's own decision. Equal seeds give equal numbers.
@@ -126,10 +127,23 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.policies", description=__doc__)
     parser.add_argument("--write", action="store_true", help="renew the document and its picture")
     parser.add_argument("--record", action="store_true", help="draw the trace anew, and write it")
+    parser.add_argument("--trace", type=Path, help="play this trace and nothing else")
     arguments = parser.parse_args()
+    if arguments.trace is not None:
+        return _run_trace(arguments.trace)
     if arguments.record:
         write_trace(office_day(), TRACE)
     renew() if arguments.write else run()
+    return 0
+
+
+def _run_trace(path: Path) -> int:
+    try:
+        mix = recorded_mix(path)
+    except (OSError, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    print(table(play([mix])), end="")
     return 0
 
 

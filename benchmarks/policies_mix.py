@@ -13,6 +13,7 @@ from typing import Final
 
 TRACE: Final = Path(__file__).parent / "data" / "mix.jsonl"
 WORKERS: Final = ("w1", "w2", "w3")
+QUEUES: Final = ("own", "shared")
 CPUS: Final = 32
 """What each worker has, shared by two queues."""
 
@@ -52,9 +53,25 @@ def random_mix(seed: int, hours: int = 6) -> list[Arrival]:
 
 
 def recorded_mix(path: Path = TRACE) -> list[Arrival]:
-    """Read a trace."""
-    lines = path.read_text().splitlines()
-    return [Arrival(**json.loads(line)) for line in lines if line]
+    """Read a trace; raises `ValueError` with one sentence for one that makes no sense."""
+    found = []
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        try:
+            found.append(_checked(Arrival(**json.loads(line))))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{path}:{number}: {error}") from error
+    return found
+
+
+def _checked(arrival: Arrival) -> Arrival:
+    if arrival.worker not in (None, *WORKERS):
+        raise ValueError(f"worker is {arrival.worker!r}: must be null or one of {', '.join(WORKERS)}")
+    if arrival.queue not in QUEUES:
+        raise ValueError(f"queue is {arrival.queue!r}: must be one of {', '.join(QUEUES)}")
+    numbers: list[object] = [arrival.at, arrival.priority, arrival.runs, arrival.pods - 1, arrival.cpu - 1]
+    if not all(isinstance(number, int) and number >= 0 for number in numbers):
+        raise ValueError("at, priority and runs must be whole numbers from 0, pods and cpu from 1")
+    return arrival
 
 
 def write_trace(arrivals: Iterable[Arrival], path: Path) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from benchmarks.policies_mix import CPUS, Arrival
+from benchmarks.policies_mix import CPUS, QUEUES, Arrival
 from config.api.meta import ObjectKey, format_time
 from config.names import KUEUE_API_VERSION, MULTIKUEUE_NAME
 from engine.configuration import KueueConfiguration
@@ -135,7 +135,7 @@ def _queues() -> list[Json]:
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
         {"apiVersion": KUEUE_API_VERSION, "kind": "ResourceFlavor", "metadata": {"name": FLAVOR}, "spec": {}},
     ]
-    for name in ("own", "shared"):
+    for name in QUEUES:
         quota = [{"name": "cpu", "nominalQuota": str(CPUS // 2)}]
         spec = {
             "cohortName": "all",

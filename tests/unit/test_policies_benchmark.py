@@ -60,3 +60,30 @@ def test_a_worker_with_room_spares_everybody_with_gates(roomy: str) -> None:
     for name, policy in MODES.items():
         outcome = Fleet(mix, policy).play()
         assert (outcome.victims, outcome.wasted) == ((2, 2) if name == UNGATED else (0, 0)), name
+
+
+ODD = {
+    "no JSON": ("{", "mix.jsonl:1: Expecting property name"),
+    "a field that is not known": ('{"at": 0, "colour": "red"}', "mix.jsonl:1: Arrival.__init__() got an unexpected"),
+    "a worker that is not there": (
+        '{"at": 0, "name": "a", "worker": "w9", "queue": "own", "priority": 0, "pods": 1, "cpu": 1, "runs": 1}',
+        "worker is 'w9': must be null or one of w1, w2, w3",
+    ),
+    "a queue that is not there": (
+        '{"at": 0, "name": "a", "worker": null, "queue": "x", "priority": 0, "pods": 1, "cpu": 1, "runs": 1}',
+        "queue is 'x': must be one of own, shared",
+    ),
+    "nothing to run": (
+        '{"at": 0, "name": "a", "worker": null, "queue": "own", "priority": 0, "pods": 0, "cpu": 1, "runs": 1}',
+        "pods and cpu from 1",
+    ),
+}
+
+
+@pytest.mark.parametrize(("line", "message"), ODD.values(), ids=ODD)
+def test_a_trace_that_makes_no_sense_is_told_by_its_line(tmp_path: Path, line: str, message: str) -> None:
+    path = tmp_path / "mix.jsonl"
+    path.write_text(f"{line}\n")
+    with pytest.raises(ValueError, match=r"mix\.jsonl:1: ") as caught:
+        recorded_mix(path)
+    assert message in str(caught.value)
