@@ -38,6 +38,7 @@ format: venv ## rewrite the sources in the house format
 
 docs: venv ## regenerate the tables that the docs take from the code
 	$(BIN)/python -P -m config.reference docs/configuration.md README.md
+	$(BIN)/python -m tests.screens
 
 bench: venv ## run the benchmarks and print their tables
 	$(BIN)/python -m benchmarks

@@ -28,7 +28,7 @@ from manager.garbage import GarbageCollector
 from manager.gauges import DaemonGauges
 from manager.hub import HubLink, HubNotices
 from manager.hubwrites import HubHand
-from manager.inspection import Inspector
+from manager.inspection import Inspector, Standing
 from manager.kinds import NAMESPACES, job_kinds
 from manager.kueue_configuration import KueueConfigurationError, load_kueue_configuration
 from manager.lanes import Lanes
@@ -189,7 +189,8 @@ class Daemon:
         links, missing_since = self.fleet.links, self._absences.missing_since
         snapshots = Snapshots(self.hub, links, missing_since, self.lanes, clock, self.forecasts)
         rules = Rules(identity, settings, policies_of(configuration))
-        self.inspector = Inspector(self.hub, self.fleet, snapshots, rules, self.forecasts, clock)
+        standing = Standing(lambda: self.may_act, configuration.journal.path)
+        self.inspector = Inspector(self.hub, self.fleet, snapshots, rules, self.forecasts, clock, standing)
         self._reconciler = Reconciler(
             self.hub,
             links,

@@ -125,15 +125,15 @@ class JournalFile:
         )
 
 
-def read_entries(path: Path, kind: str, body: Any, rules: Any) -> Iterator[Entry]:
-    """Read all entries of a kind, oldest first, as values of these types; raises `JournalError`."""
+def read_entries(path: Path, kind: str, body: Any, rules: Any, workload: str | None = None) -> Iterator[Entry]:
+    """Read the entries of a kind, of one Workload or all, oldest first, as these types; raises `JournalError`."""
     if not path.is_file():
         raise JournalError(
             f"{path}: there is no such file; journal.path in the configuration says where the journal is"
         )
     query = (
         "SELECT at_ns, workload, label, e.body, r.body FROM entries e LEFT JOIN rules r ON r.id = e.rules "
-        "WHERE kind = ? ORDER BY e.id"
+        "WHERE kind = ? AND (? IS NULL OR workload = ?) ORDER BY e.id"
     )
     try:
         with closing(
@@ -144,9 +144,9 @@ def read_entries(path: Path, kind: str, body: Any, rules: Any) -> Iterator[Entry
                 raise JournalError(_newer(path, found))
             if not found:
                 raise JournalError(f"{path}: this is not a journal of turnstile")
-            for at_ns, workload, label, packed, shared in database.execute(query, (kind,)):
+            for at_ns, about, label, packed, shared in database.execute(query, (kind, workload, workload)):
                 common = loads(rules, shared) if shared is not None else None
-                yield Entry(at_ns, kind, workload, label, loads(body, zlib.decompress(packed)), common)
+                yield Entry(at_ns, kind, about, label, loads(body, zlib.decompress(packed)), common)
     except (sqlite3.Error, zlib.error) as error:
         message = f"{path}: the journal is damaged or cut off ({error}); copy it again with its -wal file"
         raise JournalError(message) from error

@@ -1,16 +1,17 @@
 """`turnstile shadow report`: what shadow mode saw, from the running daemon or from a journal."""
 
-import json
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from manager.cli.asking import DEFAULT_SOCKET, NO_DAEMON, NoAnswerError, UnknownError, ask
-from manager.cli.inspect import Form, Output, Socket
+from manager.cli.conventions.errors import BadInputError
+from manager.cli.conventions.optiongroups import with_option_groups
+from manager.cli.conventions.options import Connection, Presentation
+from manager.cli.conventions.output import Obj, Report, show
+from manager.cli.conventions.terminal import Screen
 from manager.cli.shadow_report import lines
-
-_UNUSABLE = 2
 
 app = typer.Typer(name="shadow", help="What `turnstile run --shadow` saw.", no_args_is_help=True)
 
@@ -21,43 +22,38 @@ def shadow() -> None:
 
 
 @app.command()
+@with_option_groups
 def report(
-    socket: Socket = Path(DEFAULT_SOCKET),
+    *,
     journal: Annotated[
-        Path | None, typer.Option("--journal", help="Read this journal, or a copy of one, and ask no daemon.")
+        Path | None, typer.Option(help="A journal, as journal.path names it, or a copy of one: read it and ask nobody.")
     ] = None,
     last: Annotated[
-        int | None, typer.Option("--last", min=1, help="List only the last so many episodes; totals are of all.")
+        int | None, typer.Option(min=1, help="List only the last so many episodes; the totals are of all.")
     ] = None,
-    output: Form = Output.TABLE,
+    presentation: Presentation,
+    connection: Connection,
 ) -> None:
-    """Say who was let preempt, what it cost, and what other policies would have spared.
-
-    Exits with 3 if no daemon answers, with 2 for a journal of no use or a daemon that is not in shadow mode.
-    """
-    found = _from_socket(socket) if journal is None else _from_journal(journal)
+    """Say who was let preempt, what it cost, and what other policies would have spared."""
+    found = _from_daemon(connection) if journal is None else _from_journal(journal)
     if last is not None:
         found["episodes"] = found["episodes"][-last:]
-    if output is Output.JSON:
-        typer.echo(json.dumps(found, indent=2))
-        return
-    for line in lines(found):
-        typer.echo(line)
+
+    def screen(_screen: Screen, _is_wide: bool) -> Iterable[str]:
+        return lines(found)
+
+    names = [f"workload.kueue.x-k8s.io/{episode['workload'].partition('/')[2]}" for episode in found["episodes"]]
+    show(Report("ShadowReport", found, screen, names), presentation.output)
 
 
-def _from_socket(socket: Path) -> dict[str, Any]:
-    try:
-        found: dict[str, Any] = ask(socket, "shadow")
-    except NoAnswerError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(NO_DAEMON) from None
-    except UnknownError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(_UNUSABLE) from None
+def _from_daemon(connection: Connection) -> Obj:
+    from manager.cli.conventions.daemon import daemon_of
+
+    found: Obj = daemon_of(connection).ask("shadow")
     return found
 
 
-def _from_journal(path: Path) -> dict[str, Any]:
+def _from_journal(path: Path) -> Obj:
     from manager.journal_file import JournalError
     from manager.shadow.book import Book, recorded_episodes
     from manager.shadow.report import report_of
@@ -65,5 +61,4 @@ def _from_journal(path: Path) -> dict[str, Any]:
     try:
         return report_of(Book(recorded_episodes(path)))
     except JournalError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(_UNUSABLE) from None
+        raise BadInputError(str(error)) from None

@@ -3,13 +3,19 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from manager.cli.conventions.terminal import printable
+
 Obj = dict[str, Any]
 
 _HEAD = ("WORKLOAD", "LET PREEMPT", "AT", "GATE", "FORECAST", "VERIFIED", "VICTIMS", "PODS", "POD-HOURS")
 
 
 def lines(report: Obj) -> Iterator[str]:
-    """Yield the report line by line."""
+    """Yield the report line by line, all printable."""
+    return map(printable, _lines(report))
+
+
+def _lines(report: Obj) -> Iterator[str]:
     for problem in report.get("problems") or ():
         yield f"warning: {problem}"
     totals, episodes = report["totals"], report["episodes"]

@@ -23,6 +23,7 @@ from manager.daemon import kueues_of, policies_of, settings_of
 from manager.errors import StartupError
 from manager.fleet import Fleet
 from manager.hub import HubLink, HubNotices
+from manager.inspection import Standing
 from manager.kueue_configuration import load_kueue_configuration
 from manager.lanes import Lanes
 from manager.leadership import Alone, Leadership
@@ -89,7 +90,8 @@ class ShadowDaemon:
         snapshots.identity = self.identity
         rules = Rules(self.identity, settings, policies_of(configuration))
         self.metrics = ShadowMetrics(book)
-        self.inspector = ShadowInspector(self.hub, self.fleet, snapshots, rules, self.forecasts, clock)
+        standing = Standing(lambda: False, configuration.journal.path)
+        self.inspector = ShadowInspector(self.hub, self.fleet, snapshots, rules, self.forecasts, clock, standing)
         self.inspector.book = book
         self._watcher = Watcher(
             self.hub, snapshots, self.forecasts, rules, self.workloads, clock, book, self._note_episode

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from manager.cli.asking import NO_DAEMON
+from manager.cli.conventions.exits import Exit
 from tests.conformance.resources import NAMESPACES, SECRETS, Resource
 from tests.e2e.clusters import Cluster, RealSide
 from tests.e2e.daemon import Turnstile
@@ -39,8 +39,10 @@ class Shadow:
 
     async def workers(self) -> list[dict[str, Any]]:
         """Return what it says of its workers; nothing while it is not up."""
+        if not await asyncio.to_thread(self.socket.exists):
+            return []
         found = await self._run("status", "workers", "--socket", str(self.socket), "-o", "json")
-        return json.loads(found) if found is not None else []
+        return json.loads(found)["items"] if found is not None else []
 
     async def screen(self, *, offline: bool = False) -> str:
         """Return the report as people see it."""
@@ -59,7 +61,7 @@ class Shadow:
             *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
         )
         out, err = await process.communicate()
-        if process.returncode == NO_DAEMON:
+        if process.returncode == Exit.NO_ANSWER:
             return None
         assert process.returncode == 0, err.decode()
         return out.decode()
