@@ -57,16 +57,16 @@ VICTIMS = st.builds(
     pods=st.integers(1, 4),
     running_since_ns=st.none() | st.integers(0, 900).map(lambda ago: NOW - ago * SECOND),
 )
-FORECASTS = st.none() | st.builds(
-    lambda verdict, victims: Forecast(
-        verdict,
-        NOW,
-        victims=tuple(victims) if verdict is Verdict.PREEMPTS else (),
-        cost=Cost(victims=len(victims), pods=sum(each.pods for each in victims)),
-    ),
-    st.sampled_from(Verdict),
-    st.lists(VICTIMS, max_size=3),
-)
+
+
+def says(verdict: Verdict, victims: list[ForecastVictim]) -> Forecast:
+    """Return a forecast; only a preemption has victims, and a cost."""
+    named = tuple(victims) if verdict is Verdict.PREEMPTS else ()
+    cost = Cost(victims=len(named), pods=sum(each.pods for each in named))
+    return Forecast(verdict, NOW, victims=named, cost=cost)
+
+
+FORECASTS = st.none() | st.builds(says, st.sampled_from(Verdict), st.lists(VICTIMS, max_size=3))
 
 
 @given(st.tuples(FORECASTS, FORECASTS, FORECASTS), st.sampled_from(NAMES), st.lists(st.booleans(), min_size=3))
