@@ -61,7 +61,7 @@ async def serve(configuration: Configuration, observers: Observers | None = None
             daemon = Daemon(configuration, access, identity, surroundings, observed, leadership=leadership)
         except ValueError as error:
             raise StartupError(f"hub.kubeconfig: {error}") from error
-        process = ProcessMetrics(surroundings.clock.now_ns(), journal)
+        process = ProcessMetrics(surroundings.clock.now_ns, journal)
         board.show((*daemon.registries, process.registry), daemon.unready)
         get_log().info("daemon.started", origin=identity.origin, http=board.addresses)
         if journal is not None:
