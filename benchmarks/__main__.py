@@ -12,6 +12,7 @@ from benchmarks import (
     orchestrator,
     plan,
     pods_scale,
+    policies,
     worker_client,
 )
 
@@ -25,6 +26,7 @@ BENCHMARKS = {
     "orchestrator": orchestrator.run,
     "plan": plan.run,
     "pods_scale": pods_scale.run,
+    "policies": policies.run,
     "worker_client": worker_client.run,
 }
 

@@ -81,6 +81,10 @@ class Inspector:
             **overview(self.workers(), self.workloads(namespace), self.gates(namespace), self.forecasts(namespace)),
         }
 
+    def shadow(self) -> Obj | None:
+        """Return the report of shadow mode; None in any other mode."""
+        return None
+
     def workers(self) -> list[Obj]:
         """Return every worker: whether it is there, and how its forecasts do."""
         return [self._worker(name) for name in sorted(self._fleet.links)]

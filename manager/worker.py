@@ -70,8 +70,11 @@ class WorkerLink:
         kinds: Sequence[JobKind],
         notices: Notices,
         observation: Observation | None = None,
+        *,
+        asks_permissions: bool = True,
     ) -> None:
         self.name = name
+        self._asks_permissions = asks_permissions
         self.observation = observation
         """What forecasts are made from; None when they are switched off."""
         self.access = access
@@ -203,7 +206,8 @@ class WorkerLink:
         async with asyncio.TaskGroup() as group:
             group.create_task(self.client.run())
             group.create_task(self._understand())
-            group.create_task(self._ask_permissions())
+            if self._asks_permissions:
+                group.create_task(self._ask_permissions())
             group.create_task(self._doubt())
             if self.observation is not None:
                 group.create_task(self.observation.run())

@@ -76,6 +76,8 @@ class Surroundings:
     plugin_environment: Mapping[str, str] = field(default_factory=dict)
     may_write: Callable[[], bool] = always
     """Asked right before each write is sent."""
+    reads_only: bool = False
+    """Nothing but GET is ever sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +217,13 @@ class ClusterClient:
         clock, jitter = self._surroundings.clock, self._surroundings.jitter
         backoff = Backoff(jitter)
         return Transport(
-            session=Session(endpoint_for(access), clock, self._limits.session, self._surroundings.may_write),
+            session=Session(
+                endpoint_for(access),
+                clock,
+                self._limits.session,
+                self._surroundings.may_write,
+                reads_only=self._surroundings.reads_only,
+            ),
             credentials=credentials_for(access, clock, self._surroundings.plugin_environment),
             budget=self.budget,
             breaker=Breaker(clock, backoff),

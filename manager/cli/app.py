@@ -2,7 +2,7 @@
 
 import typer
 
-from manager.cli import config, predict, predict_pods, simulate, worker
+from manager.cli import config, predict, predict_pods, shadow, simulate, worker
 from manager.cli.conventions.group import CommandGroup
 from manager.cli.cost_controller import cost_controller
 from manager.cli.demo import demo
@@ -38,6 +38,7 @@ app.command()(demo)
 app.command()(local)
 app.command()(replay)
 app.add_typer(config.app)
+app.add_typer(shadow.app)
 app.add_typer(worker.app)
 
 
