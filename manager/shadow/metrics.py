@@ -1,13 +1,51 @@
 """What is counted in shadow mode."""
 
 from collections.abc import Iterator
+from typing import Final
 
-from prometheus_client import CollectorRegistry, Counter
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
 from gates.hindsight import Episode, news
 from manager.shadow.book import Book
+from manager.telemetry.families import Family, Kind
+
+_CLUSTER: Final = ("cluster",)
+STARTS: Final = Family(
+    "turnstile_shadow_starts_total",
+    Kind.COUNTER,
+    "Shadow mode: copies that were let preempt; `gated` is false where there was no gate.",
+    ("cluster", "gated"),
+)
+BREACHES: Final = Family(
+    "turnstile_shadow_breaches_total",
+    Kind.COUNTER,
+    "Shadow mode: times that two clusters were let preempt for one Workload within one timeout.",
+    ("gated",),
+)
+VICTIMS: Final = Family(
+    "turnstile_shadow_victims_total", Kind.COUNTER, "Shadow mode: Workloads that were preempted.", _CLUSTER
+)
+FORECASTS: Final = Family(
+    "turnstile_shadow_forecasts_total",
+    Kind.COUNTER,
+    "Shadow mode: forecasts held against what happened, by outcome as in `turnstile_forecasts_total`.",
+    ("cluster", "result"),
+)
+SPARED_VICTIMS: Final = Family(
+    "turnstile_shadow_spared_victims",
+    Kind.GAUGE,
+    "Shadow mode: Workloads that a policy would have spared, of those in the book.",
+    ("policy",),
+)
+SPARED_POD_SECONDS: Final = Family(
+    "turnstile_shadow_spared_pod_seconds",
+    Kind.GAUGE,
+    "Shadow mode: pods times running time that a policy would have spared.",
+    ("policy",),
+)
+SHADOW_CATALOGUE: Final = (STARTS, BREACHES, VICTIMS, FORECASTS, SPARED_VICTIMS, SPARED_POD_SECONDS)
 
 
 class ShadowMetrics:
@@ -15,27 +53,10 @@ class ShadowMetrics:
 
     def __init__(self, book: Book) -> None:
         self.registry = CollectorRegistry()
-        self._starts = Counter(
-            "turnstile_shadow_starts_total",
-            "Copies that were let preempt, by worker; gated is false where there was no gate.",
-            ("cluster", "gated"),
-            registry=self.registry,
-        )
-        self._breaches = Counter(
-            "turnstile_shadow_breaches_total",
-            "Times that two clusters were let preempt for one Workload within one timeout.",
-            ("gated",),
-            registry=self.registry,
-        )
-        self._victims = Counter(
-            "turnstile_shadow_victims_total", "Workloads preempted, by worker.", ("cluster",), registry=self.registry
-        )
-        self._forecasts = Counter(
-            "turnstile_shadow_forecasts_total",
-            "Forecasts held against what happened, by worker and result.",
-            ("cluster", "result"),
-            registry=self.registry,
-        )
+        self._starts = STARTS.counter(self.registry)
+        self._breaches = BREACHES.counter(self.registry)
+        self._victims = VICTIMS.counter(self.registry)
+        self._forecasts = FORECASTS.counter(self.registry)
         self.registry.register(_Spared(book))
 
     def note(self, before: Episode | None, after: Episode) -> None:
@@ -59,18 +80,9 @@ class _Spared(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Yield what each policy would have spared."""
-        victims = GaugeMetricFamily(
-            "turnstile_shadow_spared_victims",
-            "Workloads that a policy would have spared, of those in the book.",
-            labels=["policy"],
-        )
-        pod_seconds = GaugeMetricFamily(
-            "turnstile_shadow_spared_pod_seconds",
-            "Pods times running time that a policy would have spared.",
-            labels=["policy"],
-        )
+        victims, pod_seconds = SPARED_VICTIMS.read(), SPARED_POD_SECONDS.read()
         for each in self._book.tally().policies:
-            victims.add_metric([each.policy], float(each.spared.victims))
-            pod_seconds.add_metric([each.policy], float(each.spared.pod_seconds))
-        yield victims
-        yield pod_seconds
+            victims.add(float(each.spared.victims), each.policy)
+            pod_seconds.add(float(each.spared.pod_seconds), each.policy)
+        yield victims.collected
+        yield pod_seconds.collected
