@@ -30,7 +30,9 @@ async def serve_api(path: Path, inspector: Inspector) -> None:
         await runner.cleanup()
 
 
-def _application(inspector: Inspector) -> web.Application:
+def api_routes(inspector: Inspector) -> list[web.RouteDef]:
+    """Return the paths and what answers them, for the socket and for readers over HTTP."""
+
     async def workers(_request: web.Request) -> web.Response:
         return _answer({"workers": inspector.workers()})
 
@@ -44,10 +46,16 @@ def _application(inspector: Inspector) -> web.Application:
             return _answer({"error": f"there is no Workload {key} on the hub"}, 404)
         return _answer(found)
 
+    return [
+        web.get("/v1/workers", workers),
+        web.get("/v1/workloads", workloads),
+        web.get("/v1/workloads/{namespace}/{name}/explanation", explanation),
+    ]
+
+
+def _application(inspector: Inspector) -> web.Application:
     application = web.Application()
-    application.router.add_get("/v1/workers", workers)
-    application.router.add_get("/v1/workloads", workloads)
-    application.router.add_get("/v1/workloads/{namespace}/{name}/explanation", explanation)
+    application.add_routes(api_routes(inspector))
     return application
 
 

@@ -1,7 +1,7 @@
 """The composition root: builds the daemon out of its parts and runs them until it is told to stop."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -46,6 +46,7 @@ from manager.wakeups import Wakeups
 from manager.worker import Notices, WorkerLink
 from workerclient.budget import BudgetLimits
 from workerclient.cluster import ClientLimits, ClusterClient, Surroundings
+from workerclient.endpoint import endpoint_for
 from workerclient.errors import ClusterError, Forbidden
 from workerclient.kind import Key
 
@@ -58,6 +59,8 @@ class Observers:
     on_look: Callable[[Look], None] | None = None
     on_forecast: Callable[[Key, ForecastRecord], None] | None = None
     on_forgotten: Callable[[Key], None] | None = None
+    on_reload: Callable[[bool], None] | None = None
+    """Told after each SIGHUP whether the configuration could be used."""
 
     def listeners(self, forecasts: Forecasts | None) -> Listeners:
         """Return who listens to the reconciler."""
@@ -137,6 +140,8 @@ class Daemon:
     ) -> None:
         model = configured_model(configuration) if configuration.cost_controller.enabled else None
         self._configuration = configuration
+        self._access = access
+        self._cost_clusters: ConnectedClusters | None = None
         self._leadership: Leadership = leadership or Alone()
         self._surroundings = surroundings = replace(surroundings, may_write=self._leadership.may_write)
         self.elected = asyncio.Event()
@@ -168,9 +173,10 @@ class Daemon:
         )
         settings = settings_of(configuration)
         self._absences = Absences(self.hub, clock, settings.worker_lost_ns)
+        self._loader = AccessLoader(self.hub.client, configuration)
         self.fleet = wakeups.fleet = Fleet(
-            partial(sources, configuration, self.hub),
-            AccessLoader(self.hub.client, configuration),
+            lambda: sources(self._configuration, self.hub),
+            self._loader,
             self._make_link,
             self._absences,
             clock,
@@ -188,7 +194,7 @@ class Daemon:
         remote = RemoteHand(self.hub, identity, clock, self._leadership.confirm, self.metrics)
         links, missing_since = self.fleet.links, self._absences.missing_since
         snapshots = Snapshots(self.hub, links, missing_since, self.lanes, clock, self.forecasts)
-        rules = Rules(identity, settings, policies_of(configuration))
+        self._rules = rules = Rules(identity, settings, policies_of(configuration))
         self.inspector = Inspector(self.hub, self.fleet, snapshots, rules, self.forecasts, clock)
         self._reconciler = Reconciler(
             self.hub,
@@ -262,9 +268,48 @@ class Daemon:
             if self.costs is not None:
                 group.create_task(self.costs.run())
 
+    def prepare(self, configuration: Configuration, access: ClusterAccess) -> Callable[[], Awaitable[None]]:
+        """Make ready for what may change, and return what goes over to it; raises `StartupError` if that cannot be."""
+        kueues = kueues_of(configuration)
+        try:
+            endpoint_for(access)
+        except ValueError as error:
+            raise StartupError(f"hub.kubeconfig: {error}") from error
+        return partial(self._go_over, configuration, access, kueues)
+
+    async def _go_over(
+        self, configuration: Configuration, access: ClusterAccess, kueues: Mapping[str, KueueConfiguration]
+    ) -> None:
+        known = self._kueues
+        renewed = {name for name in {*known, *kueues} if known.get(name) != kueues.get(name)}
+        self._configuration, self._kueues = configuration, kueues
+        self._loader.reconfigure(configuration)
+        settings = self._rules.settings = settings_of(configuration)
+        self._rules.policies = policies_of(configuration)
+        self._absences.change_grace(settings.worker_lost_ns)
+        if self.forecasts is not None:
+            self.forecasts.reconfigure(configuration.forecast, settings)
+        self.garbage.change_interval(configuration.gc_interval.total_seconds())
+        for name, link in self.fleet.links.items():
+            link.change_budget(_budget_of(configuration, name))
+        await self._change_hub(access)
+        self.fleet.renew(renewed)
+        self._wakeups.everything()
+
+    async def _change_hub(self, access: ClusterAccess) -> None:
+        if access == self._access:
+            return
+        self._access = access
+        self.hub.client.reconfigure(access)
+        await self._leadership.reconfigure(access)
+        if self.costs is not None and self._cost_clusters is not None:
+            self._cost_clusters.change_hub(access)
+            self.costs.poke()
+
     def _cost_fleet(self, access: ClusterAccess, model: CostModel) -> CostFleet:
-        clusters = ConnectedClusters(self._configuration.cost_controller.clusters, access, self.fleet.links)
-        return CostFleet(self._configuration, model, clusters, self._surroundings)
+        places = self._configuration.cost_controller.clusters
+        self._cost_clusters = ConnectedClusters(places, access, self.fleet.links)
+        return CostFleet(self._configuration, model, self._cost_clusters, self._surroundings)
 
     def _worker_changed(self, name: str) -> None:
         self._wakeups.worker(name)
@@ -279,8 +324,7 @@ class Daemon:
             link.doubt_permissions()
 
     def _make_link(self, name: str, access: ClusterAccess) -> WorkerLink:
-        options = next((worker for worker in self._configuration.workers if worker.name == name), None)
-        budget = BudgetLimits(float(options.qps), options.burst) if options is not None else BudgetLimits()
+        budget = _budget_of(self._configuration, name)
         notices = Notices(self._wakeups.remote_workload, self._wakeups.remote_job, self._wakeups.worker)
         return WorkerLink(
             name,
@@ -298,6 +342,11 @@ class Daemon:
             return None
         kueue = self._kueues.get(name) or load_kueue_configuration(None)
         return Observation(name, access, self._surroundings, kueue, self._wakeups.remote_workload)
+
+
+def _budget_of(configuration: Configuration, name: str) -> BudgetLimits:
+    options = next((worker for worker in configuration.workers if worker.name == name), None)
+    return BudgetLimits(float(options.qps), options.burst) if options is not None else BudgetLimits()
 
 
 def _ns(seconds: float) -> int:

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Final, Protocol
 
+from config.kubeconfig.access import ClusterAccess
 from gates.leadership import (
     LEASE_API_VERSION,
     LEASE_KIND,
@@ -59,6 +60,10 @@ class Leadership(Protocol):
         """Give the leave up, so that nobody has to wait for it; the last thing that a holder does."""
         ...
 
+    async def reconfigure(self, access: ClusterAccess) -> None:
+        """Reach the hub by another address or identity from now on; the leave is kept."""
+        ...
+
 
 class Alone:
     """The leave of an instance that has no others beside it."""
@@ -78,11 +83,15 @@ class Alone:
     async def release(self) -> None:
         """There is nobody to leave anything to."""
 
+    async def reconfigure(self, access: ClusterAccess) -> None:
+        """The hub is not asked."""
+
 
 class Elector:
     """Gets and holds the Lease."""
 
     def __init__(self, client: ClusterClient, key: Key, me: str, terms: Terms, clock: Clock, jitter: Jitter) -> None:
+        self._client = client
         self._leases = client.resource(LEASES)
         self._key = key
         self._me = me
@@ -134,6 +143,11 @@ class Elector:
             get_log().warning("leadership.unreleased", lease=str(self._key), error=str(error))
         else:
             get_log().info("leadership.released", lease=str(self._key))
+
+    async def reconfigure(self, access: ClusterAccess) -> None:
+        """Reach the hub by another address or identity from now on; the Lease is kept."""
+        self._client.reconfigure(access)
+        await self._client.drain()
 
     async def _try(self) -> float:
         """Make one attempt in bounded time, and return in how many seconds to make the next."""

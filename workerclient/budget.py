@@ -6,7 +6,7 @@ Invariant: over any span, at most burst + rate · span bulk requests start, and 
 """
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import TracebackType
 from typing import Final
@@ -46,6 +46,11 @@ class Budget:
         self._counted_at = clock.monotonic()
         self._turn = asyncio.Lock()
         self._places = asyncio.Semaphore(limits.in_flight)
+
+    def change(self, limits: BudgetLimits) -> None:
+        """Allow another rate and burst from now on; the places in flight stay as many as they are."""
+        self._refill()
+        self._limits = replace(limits, in_flight=self._limits.in_flight)
 
     def admit(self, lane: Lane, operation: Operation) -> "Admission":
         """Return what waits for a turn and holds a place in flight during an `async with`."""

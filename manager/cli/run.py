@@ -26,10 +26,17 @@ ConfigOption = Annotated[
 
 
 def run(config: ConfigOption = None) -> None:
-    """Run the daemon until SIGTERM or Ctrl-C. Exits with 2 for a wrong configuration, with 1 if it cannot work."""
+    """Run the daemon until SIGTERM or Ctrl-C; SIGHUP has it read its configuration again.
+
+    Exits with 2 for a wrong configuration, with 1 if it cannot work.
+    """
+    from functools import partial
+
+    from config.loading import load_configuration
     from manager.service import serve
 
-    run_service(config, serve)
+    file = config or default_file()
+    run_service(file, partial(serve, reread=partial(load_configuration, file, os.environ)))
 
 
 def run_service(config: Path | None, serve: "Callable[[Configuration], Coroutine[None, None, None]]") -> None:
