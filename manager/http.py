@@ -124,3 +124,5 @@ def _get(path: str, handler: Handler) -> web.RouteDef:
 
 async def _close_after(_request: web.Request, response: web.StreamResponse) -> None:
     response.force_close()
+    response.headers["Connection"] = "close"
+    response.headers["Server"] = "turnstile"  # which versions it is made of is nobody's business
