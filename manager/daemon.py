@@ -27,6 +27,7 @@ from manager.forecasts import Forecasts
 from manager.garbage import GarbageCollector
 from manager.gauges import DaemonGauges
 from manager.hub import HubLink, HubNotices
+from manager.hubpermissions import HubPermissions
 from manager.hubwrites import HubHand
 from manager.inspection import Inspector
 from manager.kinds import NAMESPACES, job_kinds
@@ -36,6 +37,7 @@ from manager.leadership import Alone, Leadership
 from manager.logs import get_log
 from manager.metrics import Metrics, Role
 from manager.observation import Observation
+from manager.permissions import needs_on_hub
 from manager.queue import KeyedQueue
 from manager.reconciler import Hands, Listeners, Look, Pulse, Reconciler, Rules
 from manager.remote import RemoteHand
@@ -206,6 +208,7 @@ class Daemon:
             Pulse(clock, jitter),
             listeners=(observers or Observers()).listeners(self.forecasts),
         )
+        self._permissions = HubPermissions(self.hub.client, needs_on_hub(configuration), clock)
         self._rivals = wakeups.rivals = Rivals(self.hub, configuration.hub.controller_name, clock)
         self._statuses = Statuses(self.hub, self.fleet, self.conditions, self._rivals, clock, jitter)
         interval = configuration.gc_interval.total_seconds()
@@ -231,6 +234,7 @@ class Daemon:
             async with self.lanes, asyncio.TaskGroup() as group:
                 group.create_task(self.hub.client.run())
                 group.create_task(self._run_fleet())
+                group.create_task(self._permissions.run(self.connected))
                 group.create_task(self._work())
                 group.create_task(self._leadership.run(self.elected.set))
         finally:

@@ -27,16 +27,24 @@ exist."""
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """Verbs that are needed on one kind, or on a subresource of it."""
+    """Verbs that are needed on one kind, or on a subresource of it; everywhere, in a namespace, or on one object."""
 
     kind: ApiKind
     verbs: tuple[str, ...]
     subresource: str = ""
+    namespace: str = ""
+    name: str = ""
 
     @property
     def resource(self) -> str:
         """Return the name that people use."""
-        return f"{self.kind.resource}/{self.subresource}" if self.subresource else self.kind.resource
+        whole = f"{self.kind.resource}/{self.subresource}" if self.subresource else self.kind.resource
+        return f"{whole} {self.place}" if self.place else whole
+
+    @property
+    def place(self) -> str:
+        """Return where the verbs are needed, if not everywhere."""
+        return "/".join(filter(None, (self.namespace, self.name or ("*" if self.namespace else ""))))
 
     @property
     def rule_resource(self) -> str:
@@ -102,7 +110,7 @@ async def _rules(line: Line) -> list[Raw]:
 
 def _is_granted(rules: list[Raw], need: Need, verb: str) -> bool:
     """Tell whether a rule grants the verb on all objects; a rule for some names only shows nothing."""
-    return any(
+    return not need.place and any(
         not rule.get("resourceNames")
         and _has(rule.get("verbs"), verb)
         and _has(rule.get("apiGroups"), need.kind.group)
@@ -123,6 +131,8 @@ async def _is_allowed(line: Line, need: Need, verb: str) -> bool:
         "version": need.kind.version,
         "resource": need.kind.plural,
         "subresource": need.subresource,
+        **({"namespace": need.namespace} if need.namespace else {}),
+        **({"name": need.name} if need.name else {}),
     }
     status = await post_review(line, operation, _ACCESS_REVIEWS, {"resourceAttributes": attributes})
     if not isinstance(status.get("allowed"), bool):
