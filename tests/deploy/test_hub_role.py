@@ -72,9 +72,9 @@ def test_it_grants_what_is_needed_and_nothing_else() -> None:
 
 
 def test_no_role_is_a_wildcard() -> None:
-    for file in ROLES.glob("*.yaml"):
+    for file in ROLES.rglob("*.yaml"):
         for document in yaml.safe_load_all(file.read_text()):
-            for rule in document.get("rules") or []:
+            for rule in document.get("rules") or ():
                 listed = [*rule["verbs"], *rule.get("apiGroups", []), *rule.get("resources", [])]
                 assert "*" not in listed, file
                 assert not {"escalate", "bind", "impersonate"} & set(rule["verbs"]), file
@@ -97,12 +97,12 @@ async def test_each_verb_that_is_taken_away_is_missed_by_name(tmp_path: Path) ->
             assert grant.name in said
 
 
-@pytest.mark.parametrize("missing", granted("endpoint-authorization.yaml"), ids=lambda grant: grant.resource)
+@pytest.mark.parametrize("missing", granted("endpoints/endpoint-authorization.yaml"), ids=lambda grant: grant.resource)
 async def test_without_a_verb_for_the_endpoints_nobody_is_let_in_and_the_log_names_it(
     tmp_path: Path, missing: Grant
 ) -> None:
     reader = User("reader", "the-token-of-a-reader", rules=(Allow(("get",), paths=("/metrics",)),))
-    us = without("endpoint-authorization.yaml", missing)
+    us = without("endpoints/endpoint-authorization.yaml", missing)
     async with LocalCluster("hub", tmp_path, users=[us, reader]) as hub:
         access = replace(access_to(hub), token=us.token, client_certificate=None)
         guard = HubReviews(access, Surroundings(VirtualClock(), no_jitter), ())
