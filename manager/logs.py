@@ -14,6 +14,7 @@ import structlog
 
 from config.choices import LogFormat
 from config.sections import Logging
+from manager.redaction import redacted
 
 _cause: ContextVar[str] = ContextVar("cause", default="")
 _numbers: Final = count(1)
@@ -36,6 +37,7 @@ def configure_logging(settings: Logging, file: TextIO | None = None) -> None:
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             _add_cause,
             structlog.processors.format_exc_info,
+            _redact,
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[settings.level.upper()]),
@@ -63,6 +65,10 @@ def begin_cause() -> str:
 
 def _dumps(event: structlog.typing.EventDict, **_options: Any) -> str:
     return orjson.dumps(event, default=repr).decode()
+
+
+def _redact(_logger: Any, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    return {key: redacted(value) for key, value in event.items()}
 
 
 def _add_cause(_logger: Any, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
