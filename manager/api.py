@@ -12,6 +12,7 @@ from aiohttp import web
 
 from manager.inspection import Inspector
 from manager.logs import get_log
+from manager.redaction import visible
 from workerclient.kind import Key
 
 
@@ -60,4 +61,4 @@ def _application(inspector: Inspector) -> web.Application:
 
 
 def _answer(document: object, status: int = 200) -> web.Response:
-    return web.Response(body=orjson.dumps(document), status=status, content_type="application/json")
+    return web.Response(body=orjson.dumps(visible(document)), status=status, content_type="application/json")

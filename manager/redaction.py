@@ -35,7 +35,20 @@ def redacted(value: Any) -> Any:
             return value
 
 
+def visible(value: Any) -> Any:
+    """Return a document in which nothing can move a terminal's cursor or reorder its line, whoever wrote the texts."""
+    match value:
+        case str():
+            return "\n".join(map(printable, value.split("\n")))
+        case dict():
+            return {visible(key): visible(each) for key, each in value.items()}
+        case list() | tuple():
+            return [visible(each) for each in value]
+        case _:
+            return value
+
+
 def _redacted_text(text: str) -> str:
     for pattern, replacement in _SECRETS:
         text = pattern.sub(replacement, text)
-    return "\n".join(map(printable, text.split("\n")))
+    return str(visible(text))

@@ -9,7 +9,7 @@ import structlog
 from config.choices import LogFormat
 from config.sections import Logging
 from manager.logs import configure_logging, get_log
-from manager.redaction import HIDDEN, redacted
+from manager.redaction import HIDDEN, redacted, visible
 
 SECRET = "S3CR3T-value-of-a-secret"
 
@@ -54,3 +54,11 @@ def test_both_forms_of_log_hide_and_escape(form: LogFormat) -> None:
     assert "\u202e" not in text
     if form is LogFormat.JSON:
         assert json.loads(text)["event"] == "it.failed"
+
+
+def test_names_and_messages_of_workers_are_made_visible_in_whole_documents() -> None:
+    document = {"workers": [{"name": "w1", "message": "gone\x1b]0;title\x07", "copies": 3, "none": None}]}
+    assert visible(document) == {
+        "workers": [{"name": "w1", "message": "gone\\u001b]0;title\\u0007", "copies": 3, "none": None}]
+    }
+    assert visible("first line\nsecond line") == "first line\nsecond line"
