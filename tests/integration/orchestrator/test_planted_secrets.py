@@ -155,7 +155,7 @@ class Log:
 
     async def tells(self, *words: str) -> None:
         assert self._process.stderr is not None
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(120):
             while not all(word in self.text for word in words):
                 line = (await self._process.stderr.readline()).decode()
                 assert line, self.text
