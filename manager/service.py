@@ -7,6 +7,7 @@ import signal
 import socket
 from collections.abc import Coroutine
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 from uuid import uuid4
@@ -18,7 +19,8 @@ from config.kubeconfig.errors import KubeconfigError
 from config.kubeconfig.sources import load_hub_kubeconfig
 from config.settings import Configuration
 from gates.leadership import Terms
-from manager.api import api_routes, serve_api
+from manager.answers import api_routes
+from manager.api import serve_api
 from manager.clock import SystemClock
 from manager.daemon import Daemon, Observers, identify
 from manager.election import Candidacy, ElectionThread
@@ -29,6 +31,8 @@ from manager.leadership import Alone, Leadership, LeadershipLostError
 from manager.logs import configure_logging, get_log
 from manager.reloading import Followers, Reloading, Reread
 from manager.systemd import Supervisor
+from manager.telemetry.process import ProcessMetrics
+from manager.telemetry.tracing import Traces
 from workerclient.clock import Clock
 from workerclient.cluster import Surroundings
 from workerclient.incluster import in_cluster_access
@@ -58,23 +62,29 @@ async def serve(configuration: Configuration, observers: Observers | None = None
             identity = await identify(configuration, access, surroundings)
             journal = journal_of(configuration, surroundings)
             leadership = leadership_of(configuration, access, surroundings)
-            observed = _observed(journal, observers or Observers())
+            traces = traces_of(configuration)
+            observed = _observed(journal, traces, observers or Observers())
             daemon = Daemon(configuration, access, identity, surroundings, observed, leadership=leadership)
         except ValueError as error:
             raise StartupError(f"hub.kubeconfig: {error}") from error
-        await board.show(daemon.registries, daemon.unready, api_routes(daemon.inspector))
+        process = ProcessMetrics(surroundings.clock.now_ns(), journal)
+        await board.show((*daemon.registries, process.registry), daemon.unready, api_routes(daemon.inspector))
         get_log().info("daemon.started", origin=identity.origin, http=board.addresses)
         if journal is not None:
             journal.start()
         try:
             supervisor, socket = Supervisor.from_environment(os.environ), configuration.api.socket
-            followers = Followers((endpoints.prepare, daemon.prepare), observed.on_reload)
+            followers = Followers(
+                (endpoints.prepare, daemon.prepare), partial(_note_reload, process, surroundings.clock)
+            )
             reloading = Reloading(configuration, reread, hub_access, followers) if reread is not None else None
             asked = Signals(stopped, hung_up)
             await run_until(daemon, asked, supervisor, surroundings.clock, socket, reloading)
         finally:
             if journal is not None:
                 journal.close()
+            if traces is not None:
+                traces.close()
     get_log().info("daemon.stopped")
 
 
@@ -109,7 +119,15 @@ def journal_of(configuration: Configuration, surroundings: Surroundings) -> Jour
     return Journal(section.path, JournalLimits(section.max_age, section.max_size), clock.now_ns, clock.monotonic)
 
 
-def _observed(journal: Journal | None, observers: Observers) -> Observers:
+def traces_of(configuration: Configuration) -> Traces | None:
+    """Return what sends traces, if the configuration asks for it."""
+    endpoint = configuration.tracing.endpoint
+    return None if endpoint is None else Traces(endpoint, socket.gethostname())
+
+
+def _observed(journal: Journal | None, traces: Traces | None, observers: Observers) -> Observers:
+    if traces is not None:
+        observers = replace(observers, on_deed=traces.note_deed)
     if journal is None:
         return observers
     return replace(observers, on_look=journal.note_look, on_forecast=journal.note_forecast, on_forgotten=journal.forget)
@@ -161,6 +179,13 @@ async def _reload(
         supervisor.reloading(round(clock.monotonic() * 1e9))
         await reloading.reload()
         supervisor.ready("Acting" if daemon.may_act else "Standing by")
+
+
+def _note_reload(process: ProcessMetrics, clock: Clock, was_used: bool) -> None:
+    if was_used:
+        process.reloads.succeeded(clock.now_ns())
+    else:
+        process.reloads.failed()
 
 
 async def _report(daemon: Daemon, supervisor: Supervisor, clock: Clock) -> None:
