@@ -47,14 +47,14 @@ docs: venv ## regenerate the tables that the docs take from the code
 bench: venv ## run the benchmarks and print their tables
 	$(BIN)/python -m benchmarks
 
-compare-partition: venv ## both controllers on real Kueue while a worker cannot be reached (about 20 minutes)
+compare-partition: venv ## both controllers on real Kueue while a worker cannot be reached (about 30 minutes)
 	$(BIN)/python -m benchmarks.partition
 
-race: venv ## both controllers on real Kueue with 200 jobs (about 5 minutes)
+race: venv ## Turnstile and Kueue's own controller, as it is and unthrottled, with 200 jobs (about 7 minutes)
 	$(BIN)/python -m benchmarks.race
 
-bed: venv ## start a hub and two workers on real Kueue (WORKERS=2)
-	$(BIN)/python -m tests.realbed up --workers $(or $(WORKERS),2)
+bed: venv ## start a hub and two workers on real Kueue (WORKERS=2 FEATURE_GATES=PriorityBoost=true)
+	$(BIN)/python -m tests.realbed up --workers $(or $(WORKERS),2) --feature-gates '$(FEATURE_GATES)'
 
 bed-down: venv ## stop them
 	$(BIN)/python -m tests.realbed down
