@@ -26,7 +26,7 @@ class DoorLimits:
     seconds: float = 10.0
     """From the first packet to the end of the answer."""
     request_bytes: int = 64 << 10
-    per_second: float = 100.0
+    per_second: float = 20.0
     """How many may come in; beyond it, and a burst of as many as there are places, they wait."""
 
 

@@ -18,7 +18,7 @@ from manager.http import Board
 from workerclient.cluster import Surroundings
 
 _BACKLOG: Final = 128
-_PROBES: Final = DoorLimits(connections=16)
+_PROBES: Final = DoorLimits(connections=16, per_second=100.0)
 
 
 class Endpoints:

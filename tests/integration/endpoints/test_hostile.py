@@ -11,6 +11,7 @@ from tests.virtual_time import until
 
 CONNECTIONS = 64
 SECONDS = 10.0
+PER_SECOND = 20
 
 
 async def still_answers(home: House) -> None:
@@ -109,6 +110,7 @@ async def test_a_thousand_idle_connections_keep_nobody_out(tmp_path: Path, *, tl
     async with house(tmp_path) as home, AsyncExitStack() as open_ones:
         door = home.endpoints.board.doors[0]
         for _ in range(1000 if not tls else 3 * CONNECTIONS):
+            await home.clock.advance(1 / PER_SECOND)
             _, writer = await home.connect(tls=tls)
             open_ones.callback(writer.close)
             assert door.inside <= CONNECTIONS + 1
