@@ -65,12 +65,12 @@ class House:
 
         return await self.meanwhile(ask())
 
-    async def meanwhile(self, doing: Coroutine[Any, Any, Result]) -> Result:
+    async def meanwhile(self, doing: Coroutine[Any, Any, Result], step: float = 0.001) -> Result:
         """Let a little time pass again and again until something is done."""
         task = asyncio.ensure_future(doing)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(120):
             while not task.done():
-                await self.clock.advance(0.001)
+                await self.clock.advance(step)
                 await asyncio.wait([task], timeout=0.001)
         return task.result()
 
