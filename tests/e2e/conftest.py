@@ -15,6 +15,7 @@ from tests.conformance.servers import is_continuous_integration
 from tests.e2e.clusters import Clusters, run_local, run_real
 from tests.e2e.scene import Scene
 from tests.real_or_local import arrange
+from tests.realbed.bed import BedOptions
 from tests.realbed.build import ToolchainError, install_go
 
 _HERE = Path(__file__).parent
@@ -54,7 +55,7 @@ async def audited_clusters(tmp_path: Path) -> AsyncIterator[Clusters]:
     try:
         if is_continuous_integration():
             install_go()
-        async with run_real(tmp_path / "audited", audited=True) as clusters:
+        async with run_real(tmp_path / "audited", BedOptions(audited=True)) as clusters:
             yield clusters
     except ToolchainError as error:
         if is_continuous_integration():
