@@ -11,7 +11,9 @@ from benchmarks import (
     hostile_clients,
     local_server,
     orchestrator,
+    plan,
     pods_scale,
+    policies,
     worker_client,
 )
 
@@ -24,7 +26,9 @@ BENCHMARKS = {
     "hostile_clients": hostile_clients.run,
     "local_server": local_server.run,
     "orchestrator": orchestrator.run,
+    "plan": plan.run,
     "pods_scale": pods_scale.run,
+    "policies": policies.run,
     "worker_client": worker_client.run,
 }
 

@@ -53,6 +53,7 @@ from workerclient.cluster import ClientLimits, ClusterClient, Surroundings
 from workerclient.endpoint import endpoint_for
 from workerclient.errors import ClusterError, Forbidden
 from workerclient.kind import Key
+from workerclient.preflight import Need
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +215,7 @@ class Daemon:
             Pulse(clock, jitter),
             listeners=(observers or Observers()).listeners(self.forecasts, self.watcher),
         )
-        self._permissions = HubPermissions(self.hub.client, needs_on_hub(configuration), clock)
+        self._permissions = HubPermissions(self.hub.client, self._needs_on_hub(), clock)
         self._rivals = wakeups.rivals = Rivals(self.hub, configuration.hub.controller_name, clock)
         self._statuses = Statuses(self.hub, self.fleet, self.conditions, self._rivals, clock, jitter)
         interval = configuration.gc_interval.total_seconds()
@@ -328,6 +329,11 @@ class Daemon:
         places = self._configuration.cost_controller.clusters
         self._cost_clusters = ConnectedClusters(places, access, self.fleet.links)
         return CostFleet(self._configuration, model, self._cost_clusters, self._surroundings)
+
+    def _needs_on_hub(self) -> tuple[Need, ...]:
+        hub, election = self._configuration.hub, self._configuration.leader_election
+        lease = Key(election.namespace or hub.namespace, election.lease_name)
+        return needs_on_hub(self._kinds, hub.namespace, lease)
 
     def _worker_changed(self, name: str) -> None:
         self._wakeups.worker(name)

@@ -1,9 +1,8 @@
-"""What Turnstile has to be allowed to do on a worker and on the hub, and how it says what it may not."""
+"""What Turnstile has to be allowed to do on the hub and on a worker, and how it says what it may not."""
 
 from collections.abc import Iterable
 from typing import Final
 
-from config.settings import Configuration
 from gates.jobs.kinds import JobKind
 from manager.absences import NAME as ABSENCES
 from manager.kinds import (
@@ -14,16 +13,19 @@ from manager.kinds import (
     EVENTS,
     LEASES,
     NAMESPACES,
-    PROFILES,
     SECRETS,
     WORKLOADS,
     api_kind,
-    job_kinds,
 )
+from manager.observation import FOLLOWED_KINDS
+from manager.planning.hubside import CLASSES, CLUSTER_QUEUES, LOCAL_QUEUES
+from workerclient.kind import Key
 from workerclient.preflight import Missing, Need
 
-_FOLLOWED: Final = ("get", "list", "watch", "create", "delete")
 _READ: Final = ("get", "list", "watch")
+_FOLLOWED: Final = (*_READ, "create", "delete")
+LEASE: Final = "turnstile"
+"""The Lease that the shipped role names."""
 
 
 def needs_on_worker(kinds: Iterable[JobKind]) -> tuple[Need, ...]:
@@ -32,27 +34,36 @@ def needs_on_worker(kinds: Iterable[JobKind]) -> tuple[Need, ...]:
     return (*workloads, *(Need(api_kind(kind), _verbs(kind)) for kind in kinds))
 
 
-def needs_on_hub(configuration: Configuration) -> tuple[Need, ...]:
-    """Return every verb that is used on the hub, none more."""
-    kinds = [api_kind(kind) for kind in job_kinds(configuration.jobs)]
-    namespace, election = configuration.hub.namespace, configuration.leader_election
-    lease = {"namespace": election.namespace or namespace}
-    elects = (Need(LEASES, ("create",), **lease), Need(LEASES, ("get", "patch"), name=election.lease_name, **lease))
+def needs_of_forecasts() -> tuple[Need, ...]:
+    """Return what is read on a worker for forecasts."""
+    return tuple(Need(kind, _READ) for kind in FOLLOWED_KINDS)
+
+
+def needs_on_hub(kinds: Iterable[JobKind], namespace: str, lease: Key | None = None) -> tuple[Need, ...]:
+    """Return every verb that the daemon uses on the hub; `namespace` is its own there."""
+    election = lease or Key(namespace, LEASE)
+    jobs = [
+        need for kind in kinds for need in (Need(api_kind(kind), _READ), Need(api_kind(kind), ("patch",), "status"))
+    ]
     return (
         *(Need(kind, _READ) for kind in (ADMISSION_CHECKS, CONFIGS, CLUSTERS)),
         *(Need(kind, ("patch",), "status") for kind in (ADMISSION_CHECKS, CLUSTERS)),
         Need(WORKLOADS, (*_READ, "patch")),
         Need(WORKLOADS, ("patch",), "status"),
-        *(Need(kind, _READ) for kind in kinds),
-        *(Need(kind, ("patch",), "status") for kind in kinds),
+        *jobs,
         Need(EVENTS, ("create",)),
         Need(NAMESPACES, ("get",), name="kube-system"),
         Need(SECRETS, _READ, namespace=namespace),
-        *((Need(PROFILES, _READ, namespace=namespace),) if configuration.cluster_profiles.enabled else ()),
         Need(CONFIG_MAPS, ("create",), namespace=namespace),
         Need(CONFIG_MAPS, ("get", "patch"), namespace=namespace, name=ABSENCES),
-        *(elects if election.enabled else ()),
+        Need(LEASES, ("create",), namespace=election.namespace),
+        Need(LEASES, ("get", "patch"), namespace=election.namespace, name=election.name),
     )
+
+
+def needs_of_plans() -> tuple[Need, ...]:
+    """Return what `turnstile plan` and `turnstile doctor` read on the hub beside what the daemon does."""
+    return (*(Need(kind, ("get", "list")) for kind in (LOCAL_QUEUES, CLUSTER_QUEUES, *CLASSES.values())),)
 
 
 def _verbs(kind: JobKind) -> tuple[str, ...]:

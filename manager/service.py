@@ -7,9 +7,8 @@ import signal
 import socket
 from collections.abc import Coroutine
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 from uuid import uuid4
 
 import uvloop
@@ -26,6 +25,7 @@ from manager.daemon import Daemon, Observers, identify
 from manager.election import Candidacy, ElectionThread
 from manager.endpoints import Endpoints
 from manager.errors import StartupError
+from manager.inspection import Inspector
 from manager.journal import Journal, JournalLimits
 from manager.leadership import Alone, Leadership, LeadershipLostError
 from manager.logs import configure_logging, get_log
@@ -67,16 +67,14 @@ async def serve(configuration: Configuration, observers: Observers | None = None
             daemon = Daemon(configuration, access, identity, surroundings, observed, leadership=leadership)
         except ValueError as error:
             raise StartupError(f"hub.kubeconfig: {error}") from error
-        process = ProcessMetrics(surroundings.clock.now_ns(), journal)
+        process = ProcessMetrics(surroundings.clock.now_ns, journal)
         await board.show((*daemon.registries, process.registry), daemon.unready, api_routes(daemon.inspector))
         get_log().info("daemon.started", origin=identity.origin, http=board.addresses)
         if journal is not None:
             journal.start()
         try:
             supervisor, socket = Supervisor.from_environment(os.environ), configuration.api.socket
-            followers = Followers(
-                (endpoints.prepare, daemon.prepare), partial(_note_reload, process, surroundings.clock)
-            )
+            followers = Followers((endpoints.prepare, daemon.prepare), process.reloads.note)
             reloading = Reloading(configuration, reread, hub_access, followers) if reread is not None else None
             asked = Signals(stopped, hung_up)
             await run_until(daemon, asked, supervisor, surroundings.clock, socket, reloading)
@@ -141,8 +139,21 @@ class Signals:
     hung_up: asyncio.Event
 
 
+class Runs(Protocol):
+    """A daemon, whatever it does."""
+
+    elected: asyncio.Event
+
+    @property
+    def connected(self) -> asyncio.Event: ...
+    @property
+    def inspector(self) -> Inspector: ...
+    async def run(self) -> None: ...
+    async def drain(self, seconds: float) -> None: ...
+
+
 async def run_until(
-    daemon: Daemon,
+    daemon: Runs,
     asked: Signals,
     supervisor: Supervisor,
     clock: Clock,
@@ -170,7 +181,7 @@ async def run_until(
 
 
 async def _reload(
-    reloading: Reloading, hung_up: asyncio.Event, daemon: Daemon, supervisor: Supervisor, clock: Clock
+    reloading: Reloading, hung_up: asyncio.Event, daemon: Runs, supervisor: Supervisor, clock: Clock
 ) -> None:
     """Read the configuration again whenever that is asked for; asked for meanwhile, once more."""
     while True:
@@ -178,17 +189,10 @@ async def _reload(
         hung_up.clear()
         supervisor.reloading(round(clock.monotonic() * 1e9))
         await reloading.reload()
-        supervisor.ready("Acting" if daemon.may_act else "Standing by")
+        supervisor.ready("Acting" if daemon.elected.is_set() else "Standing by")
 
 
-def _note_reload(process: ProcessMetrics, clock: Clock, was_used: bool) -> None:
-    if was_used:
-        process.reloads.succeeded(clock.now_ns())
-    else:
-        process.reloads.failed()
-
-
-async def _report(daemon: Daemon, supervisor: Supervisor, clock: Clock) -> None:
+async def _report(daemon: Runs, supervisor: Supervisor, clock: Clock) -> None:
     """Tell the service manager how it goes; the signs of life come from the loop that does the work."""
     await daemon.connected.wait()
     supervisor.ready("Standing by")

@@ -9,18 +9,18 @@ import pytest
 import yaml
 from structlog.testing import capture_logs
 
-from config.names import CONFIG_API_VERSION, CONFIG_KIND
-from config.settings import Configuration
+from config.sections import Jobs
 from localcluster.auth import Allow, User
 from localcluster.cluster import LocalCluster
 from manager.guards import HubReviews, Verdict
-from manager.permissions import complaint_about_hub, needs_on_hub
+from manager.kinds import job_kinds
+from manager.permissions import complaint_about_hub, needs_of_plans, needs_on_hub
 from tests.clusters import access_to, no_jitter
 from tests.virtual_time import VirtualClock
 from workerclient.cluster import ClusterClient, Surroundings
 
 ROLES = Path(__file__).resolve().parents[2] / "deploy" / "rbac"
-NEEDS = needs_on_hub(Configuration(api_version=CONFIG_API_VERSION, kind=CONFIG_KIND))
+NEEDS = (*needs_on_hub(job_kinds(Jobs()), "turnstile-system"), *needs_of_plans())
 
 
 class Grant(NamedTuple):

@@ -10,13 +10,14 @@ import pytest
 import yaml
 
 from config.loading import load_configuration
-from tests.deploy.kubectl import Kubectl, Manifest, kustomized, only, parsed
+from tests.deploy.kubectl import Kubectl, Manifest, kustomized, of_kind, only, parsed
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
-KUSTOMIZATIONS = ("base", "overlays/ha", "overlays/metrics")
+KUSTOMIZATIONS = ("base", "overlays/ha", "overlays/metrics", "overlays/shadow")
 RBAC = DEPLOY / "rbac"
 ROLES = sorted(str(path.relative_to(RBAC)) for path in RBAC.rglob("*.yaml") if path.name != "kustomization.yaml")
 SAMPLES = sorted(path.name for path in (DEPLOY / "samples").glob("*.yaml"))
+READING = {"get", "list", "watch"}
 
 Built = Callable[[str], list[Manifest]]
 
@@ -146,3 +147,17 @@ def test_several_instances_are_spread_and_not_drained_at_once(built: Built) -> N
     ]
     assert apart["topologyKey"] == "kubernetes.io/hostname"
     assert apart["labelSelector"]["matchLabels"].items() <= labels.items()
+
+
+def test_shadow_mode_may_write_nothing_but_its_lease(built: Built) -> None:
+    manifests = built("overlays/shadow")
+    rules = [rule for role in of_kind(manifests, "ClusterRole") + of_kind(manifests, "Role") for rule in role["rules"]]
+    writing = [rule for rule in rules if not set(rule["verbs"]) <= READING]
+    assert {resource for rule in writing for resource in rule["resources"]} == {"leases"}
+    (named,) = [rule for rule in writing if "create" not in rule["verbs"]]
+    assert named["resourceNames"] == ["turnstile-shadow"]
+    assert of_kind(manifests, "MutatingAdmissionPolicy") == []
+    bound = {
+        each["roleRef"]["name"] for kind in ("RoleBinding", "ClusterRoleBinding") for each in of_kind(manifests, kind)
+    }
+    assert bound == {role["metadata"]["name"] for kind in ("Role", "ClusterRole") for role in of_kind(manifests, kind)}

@@ -41,7 +41,7 @@ async def real_clusters(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterat
     try:
         if is_continuous_integration():
             install_go()
-        async with run_real(tmp_path_factory.mktemp("real")) as clusters:
+        async with run_real(tmp_path_factory.mktemp("real"), BedOptions(audited=True)) as clusters:
             yield clusters
     except ToolchainError as error:
         if is_continuous_integration():

@@ -63,7 +63,7 @@ metadata:
     {{- include "turnstile.labels" $context | nindent 4 }}
 rules:
   {{- range $rule := $role.rules }}
-  {{- if and $rule.resourceNames (has "leases" $rule.resources) }}
+  {{- if and (has "leases" $rule.resources) (has "turnstile" ($rule.resourceNames | default list)) }}
   {{- $_ := set $rule "resourceNames" (list (dig "leaderElection" "leaseName" "turnstile" $context.Values.configuration)) }}
   {{- end }}
   {{- end }}
