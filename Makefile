@@ -26,11 +26,12 @@ demo: venv ## play a story on local clusters that shows what Turnstile does
 test: venv ## run the tests
 	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadgroup
 
-check: venv ## format, lint, types, import rules
+check: venv ## format, lint, types, import rules; known weaknesses of dependencies, where PyPI can be asked
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	@deploy/container/audit.sh --if-reachable
 
 format: venv ## rewrite the sources in the house format
 	$(BIN)/ruff format .

@@ -1,6 +1,5 @@
 """Settings that are allowed and that their owner should know about."""
 
-import ipaddress
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Final
@@ -32,8 +31,6 @@ def cautions(configuration: Configuration) -> Iterator[Caution]:
         yield ("gc_interval",), "garbage collection is off: orphaned replicas stay on the workers for ever"
     if not configuration.leader_election.enabled:
         yield ("leader_election", "enabled"), "leader election is off: never run a second instance"
-    if not ipaddress.ip_address(configuration.http.bind_address).is_loopback:
-        yield ("http", "bind_address"), "health and metrics can be read from other machines without authentication"
     yield from _cost_cautions(configuration.cost_controller)
     yield from _dispatcher_cautions(configuration.dispatcher)
 

@@ -88,3 +88,11 @@ class LogLevel(StrEnum):
     INFO = "info"
     WARNING = "warning"
     ERROR = "error"
+
+
+class HttpAuthorization(StrEnum):
+    """Who may read the metrics, and ask what the daemon does, over HTTP."""
+
+    NONE = "None"
+    KUBERNETES = "Kubernetes"
+    TOKEN_FILE = "TokenFile"  # noqa: S105 - the name of a choice

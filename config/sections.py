@@ -26,7 +26,6 @@ from config.choices import (
 from config.fieldtypes import (
     REFUSED,
     AbsolutePath,
-    BindAddress,
     ByteSize,
     CollectorUrl,
     GoDuration,
@@ -296,15 +295,6 @@ class LeaderElection(Section):
         if self.renew_deadline <= self.retry_period * _RENEWAL_JITTER:
             raise refused_at("renew_deadline", self.renew_deadline, "longer than 1.2 times retryPeriod")
         return self
-
-
-class Http(Section):
-    """Health, readiness and metrics."""
-
-    bind_address: Annotated[str, BindAddress()] = "127.0.0.1"
-    """The address to listen on."""
-    port: Annotated[int, WholeNumber(0, 65_535)] = 9644
-    """The port to listen on; 0 takes any free one."""
 
 
 class Api(Section):

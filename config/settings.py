@@ -17,13 +17,13 @@ from config.choices import DispatcherMode, GatePolicy
 from config.clusterprofiles import ClusterProfiles
 from config.costsection import CostController
 from config.fieldtypes import REFUSED, GoDuration, RefusedError, Switch, Text
+from config.httpsection import Http
 from config.sections import (
     Api,
     Discovery,
     Dispatcher,
     Forecast,
     Gates,
-    Http,
     Hub,
     Jobs,
     Journal,

@@ -12,6 +12,7 @@ from localcluster.kinds import Obj
 from localcluster.status import ApiError, qualified, quoted, unauthorized
 
 ANY = "*"
+SERVER_AUDIENCE = "https://kubernetes.default.svc.cluster.local"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,8 @@ class User:
     token: str
     groups: tuple[str, ...] = ()
     rules: tuple[Allow, ...] | None = None
+    audiences: tuple[str, ...] = (SERVER_AUDIENCE,)
+    """For whom the token was made."""
 
     def may(self, wanted: Attributes) -> bool:
         """Tell whether the user may do this; discovery and questions about himself are open to everyone."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from localcluster.auth import ANY, DISCOVERY, SELF_REVIEWS, Allow, Attributes, User, Users
+from localcluster.auth import ANY, DISCOVERY, SELF_REVIEWS, SERVER_AUDIENCE, Allow, Attributes, User, Users
 from localcluster.kinds import Obj
 from localcluster.status import bad_request, invalid
 from localcluster.structural import errors
@@ -90,7 +90,11 @@ def _review_token(spec: Obj, _user: User, users: Users) -> Obj:
     owner = users.by_token(spec.get("token", ""))
     if owner is None:
         return {"user": {}, "error": "invalid bearer token"}
-    return {"authenticated": True, "user": owner.described()}
+    wanted = spec.get("audiences") or [SERVER_AUDIENCE]
+    audiences = [each for each in wanted if each in owner.audiences]
+    if not audiences:
+        return {"user": {}, "error": f"token audiences {list(owner.audiences)} is invalid for the target audiences"}
+    return {"authenticated": True, "user": owner.described(), "audiences": audiences}
 
 
 def _review_identity(_spec: Obj, user: User, _users: Users) -> Obj:

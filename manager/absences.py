@@ -54,6 +54,10 @@ class Absences:
             if value.isdigit():
                 self._since.setdefault(name, int(value))
 
+    def change_grace(self, grace_ns: int) -> None:
+        """Give missing workers that long from now on."""
+        self._grace_ns = grace_ns
+
     def missing_since(self, name: str) -> int:
         """Return since when a worker has been missing; asked for one that is not known to be missing, since now."""
         since = self.note(name)

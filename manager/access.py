@@ -82,10 +82,14 @@ class AccessLoader:
 
     def __init__(self, hub: ClusterClient | None, configuration: Configuration) -> None:
         """Without a hub only files can be read."""
+        self._hub = hub
+        self.reconfigure(configuration)
+
+    def reconfigure(self, configuration: Configuration) -> None:
+        """Hold kubeconfigs to another policy from now on."""
         self._policy = configuration.kubeconfig_policy
         self._profiles_settings = configuration.cluster_profiles
         self._namespace = configuration.hub.namespace
-        self._hub = hub
 
     async def load(self, source: Source) -> ClusterAccess | Health:
         """Return the access that a source grants, or why it grants none.

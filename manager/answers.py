@@ -12,6 +12,7 @@ from aiohttp import web
 
 from manager.inspection import Inspector
 from manager.planning.api import answer_plan
+from manager.redaction import visible
 from workerclient.kind import Key
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def api_routes(inspector: Inspector) -> list[web.RouteDef]:
 
 def answer(document: object, status: int = 200) -> web.Response:
     """Answer with a document."""
-    return web.Response(body=orjson.dumps(document), status=status, content_type="application/json")
+    return web.Response(body=orjson.dumps(visible(document)), status=status, content_type="application/json")
 
 
 def _no_workload(key: Key) -> web.Response:

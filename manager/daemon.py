@@ -1,7 +1,7 @@
 """The composition root: builds the daemon out of its parts and runs them until it is told to stop."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -27,6 +27,7 @@ from manager.forecasts import Forecasts
 from manager.garbage import GarbageCollector
 from manager.gauges import DaemonGauges
 from manager.hub import HubLink, HubNotices
+from manager.hubpermissions import HubPermissions
 from manager.hubwrites import HubHand
 from manager.inspection import Inspector, Standing
 from manager.kinds import NAMESPACES, job_kinds
@@ -36,6 +37,7 @@ from manager.leadership import Alone, Leadership
 from manager.logs import get_log
 from manager.metrics import Metrics, Role
 from manager.observation import Observation
+from manager.permissions import needs_on_hub
 from manager.queue import KeyedQueue
 from manager.reconciler import Deed, Hands, Listeners, Look, Pulse, Reconciler, Rules
 from manager.remote import RemoteHand
@@ -48,8 +50,10 @@ from manager.wakeups import Wakeups
 from manager.worker import Notices, WorkerLink
 from workerclient.budget import BudgetLimits
 from workerclient.cluster import ClientLimits, ClusterClient, Surroundings
+from workerclient.endpoint import endpoint_for
 from workerclient.errors import ClusterError, Forbidden
 from workerclient.kind import Key
+from workerclient.preflight import Need
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +146,8 @@ class Daemon:
     ) -> None:
         model = configured_model(configuration) if configuration.cost_controller.enabled else None
         self._configuration = configuration
+        self._access = access
+        self._cost_clusters: ConnectedClusters | None = None
         self._leadership: Leadership = leadership or Alone()
         self._surroundings = surroundings = replace(surroundings, may_write=self._leadership.may_write)
         self.elected = asyncio.Event()
@@ -173,9 +179,10 @@ class Daemon:
         )
         settings = settings_of(configuration)
         self._absences = Absences(self.hub, clock, settings.worker_lost_ns)
+        self._loader = AccessLoader(self.hub.client, configuration)
         self.fleet = wakeups.fleet = Fleet(
-            partial(sources, configuration, self.hub),
-            AccessLoader(self.hub.client, configuration),
+            lambda: sources(self._configuration, self.hub),
+            self._loader,
             self._make_link,
             self._absences,
             clock,
@@ -195,7 +202,7 @@ class Daemon:
         remote = RemoteHand(self.hub, identity, clock, self._leadership.confirm, self.metrics)
         links, missing_since = self.fleet.links, self._absences.missing_since
         snapshots = Snapshots(self.hub, links, missing_since, self.lanes, clock, self.forecasts)
-        rules = Rules(identity, settings, policies_of(configuration))
+        self._rules = rules = Rules(identity, settings, policies_of(configuration))
         standing = Standing(lambda: self.may_act, configuration.journal.path)
         self.inspector = Inspector(self.hub, self.fleet, snapshots, rules, self.forecasts, clock, standing)
         self._reconciler = Reconciler(
@@ -208,6 +215,7 @@ class Daemon:
             Pulse(clock, jitter),
             listeners=(observers or Observers()).listeners(self.forecasts, self.watcher),
         )
+        self._permissions = HubPermissions(self.hub.client, self._needs_on_hub(), clock)
         self._rivals = wakeups.rivals = Rivals(self.hub, configuration.hub.controller_name, clock)
         self._statuses = Statuses(self.hub, self.fleet, self.conditions, self._rivals, clock, jitter)
         interval = configuration.gc_interval.total_seconds()
@@ -241,6 +249,7 @@ class Daemon:
             async with self.lanes, asyncio.TaskGroup() as group:
                 group.create_task(self.hub.client.run())
                 group.create_task(self._run_fleet())
+                group.create_task(self._permissions.run(self.connected))
                 group.create_task(self._work())
                 group.create_task(self._leadership.run(self.elected.set))
         finally:
@@ -278,9 +287,53 @@ class Daemon:
             if self.costs is not None:
                 group.create_task(self.costs.run())
 
+    def prepare(self, configuration: Configuration, access: ClusterAccess) -> Callable[[], Awaitable[None]]:
+        """Make ready for what may change, and return what goes over to it; raises `StartupError` if that cannot be."""
+        kueues = kueues_of(configuration)
+        try:
+            endpoint_for(access)
+        except ValueError as error:
+            raise StartupError(f"hub.kubeconfig: {error}") from error
+        return partial(self._go_over, configuration, access, kueues)
+
+    async def _go_over(
+        self, configuration: Configuration, access: ClusterAccess, kueues: Mapping[str, KueueConfiguration]
+    ) -> None:
+        known = self._kueues
+        renewed = {name for name in {*known, *kueues} if known.get(name) != kueues.get(name)}
+        self._configuration, self._kueues = configuration, kueues
+        self._loader.reconfigure(configuration)
+        settings = self._rules.settings = settings_of(configuration)
+        self._rules.policies = policies_of(configuration)
+        self._absences.change_grace(settings.worker_lost_ns)
+        if self.forecasts is not None:
+            self.forecasts.reconfigure(configuration.forecast, settings)
+        self.garbage.change_interval(configuration.gc_interval.total_seconds())
+        for name, link in self.fleet.links.items():
+            link.change_budget(_budget_of(configuration, name))
+        await self._change_hub(access)
+        self.fleet.renew(renewed)
+        self._wakeups.everything()
+
+    async def _change_hub(self, access: ClusterAccess) -> None:
+        if access == self._access:
+            return
+        self._access = access
+        self.hub.client.reconfigure(access)
+        await self._leadership.reconfigure(access)
+        if self.costs is not None and self._cost_clusters is not None:
+            self._cost_clusters.change_hub(access)
+            self.costs.poke()
+
     def _cost_fleet(self, access: ClusterAccess, model: CostModel) -> CostFleet:
-        clusters = ConnectedClusters(self._configuration.cost_controller.clusters, access, self.fleet.links)
-        return CostFleet(self._configuration, model, clusters, self._surroundings)
+        places = self._configuration.cost_controller.clusters
+        self._cost_clusters = ConnectedClusters(places, access, self.fleet.links)
+        return CostFleet(self._configuration, model, self._cost_clusters, self._surroundings)
+
+    def _needs_on_hub(self) -> tuple[Need, ...]:
+        hub, election = self._configuration.hub, self._configuration.leader_election
+        lease = Key(election.namespace or hub.namespace, election.lease_name)
+        return needs_on_hub(self._kinds, hub.namespace, lease)
 
     def _worker_changed(self, name: str) -> None:
         self._wakeups.worker(name)
@@ -296,8 +349,7 @@ class Daemon:
             link.doubt_permissions()
 
     def _make_link(self, name: str, access: ClusterAccess) -> WorkerLink:
-        options = next((worker for worker in self._configuration.workers if worker.name == name), None)
-        budget = BudgetLimits(float(options.qps), options.burst) if options is not None else BudgetLimits()
+        budget = _budget_of(self._configuration, name)
         notices = Notices(self._wakeups.remote_workload, self._wakeups.remote_job, self._wakeups.worker)
         return WorkerLink(
             name,
@@ -315,6 +367,11 @@ class Daemon:
             return None
         kueue = self._kueues.get(name) or load_kueue_configuration(None)
         return Observation(name, access, self._surroundings, kueue, self._wakeups.remote_workload)
+
+
+def _budget_of(configuration: Configuration, name: str) -> BudgetLimits:
+    options = next((worker for worker in configuration.workers if worker.name == name), None)
+    return BudgetLimits(float(options.qps), options.burst) if options is not None else BudgetLimits()
 
 
 def _ns(seconds: float) -> int:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from config.kubeconfig.access import ClusterAccess
 from gates.leadership import Terms
@@ -50,6 +50,13 @@ class ElectionThread:
         """Give the Lease up."""
         if self._elector is not None and self._loop is not None:
             await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._elector.release(), self._loop))
+
+    async def reconfigure(self, access: ClusterAccess) -> None:
+        """Reach the hub by another address or identity from now on; the Lease is kept."""
+        self._candidacy = replace(self._candidacy, access=access)
+        if self._elector is not None and self._loop is not None:
+            change = self._elector.reconfigure(access)
+            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(change, self._loop))
 
     async def run(self, on_elected: Callable[[], None]) -> None:
         """Get the Lease, say so, and hold it until cancelled; raises `LeadershipLostError` when that fails."""

@@ -5,7 +5,7 @@ acceptable is disconnected at once, and counts as missing from then on.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from config.kubeconfig.access import ClusterAccess
@@ -47,6 +47,7 @@ class Fleet:
         self._sources: dict[str, Source] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._poked = asyncio.Event()
+        self._renewed: set[str] = set()
         self.links: dict[str, WorkerLink] = {}
         """The workers that there is a connection to, or an attempt at one."""
         self.settled = asyncio.Event()
@@ -55,6 +56,11 @@ class Fleet:
     def poke(self) -> None:
         """Have all sources looked at again soon."""
         self._poked.set()
+
+    def renew(self, names: Iterable[str]) -> None:
+        """Have these workers' connections made anew; the others keep theirs."""
+        self._renewed.update(names)
+        self.poke()
 
     def note_connection(self, name: str) -> None:
         """Take note that a worker came or went."""
@@ -111,6 +117,8 @@ class Fleet:
 
     async def _look_at_all(self, group: asyncio.TaskGroup) -> None:
         wanted = self._wanted()
+        while self._renewed:
+            await self._end(self._renewed.pop())
         for name in sorted({*self._sources, *self.links, *self._refusals} - set(wanted)):
             await self._end(name)
             self._refusals.pop(name, None)

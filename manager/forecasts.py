@@ -54,13 +54,19 @@ class Forecasts:
         links: Mapping[str, WorkerLink],
         clock: Clock,
     ) -> None:
-        self._section = section
         self._identity = identity
         self._links = links
         self._clock = clock
+        self._results: dict[str, deque[Result]] = {}
+        self.reconfigure(section, settings)
+
+    def reconfigure(self, section: ForecastSection, settings: Settings) -> None:
+        """Go on with other settings; the results so far are kept."""
+        self._section = section
         self._foresees = settings.dispatcher is Dispatcher.FORECAST_FIRST
         self._compares = self._foresees or settings.policy is not GatePolicy.FIRST_COME_FIRST_SERVED
-        self._results: dict[str, deque[Result]] = {}
+        size = section.hit_rate_window * _KEPT_PER_WORKER
+        self._results = {worker: deque(results, maxlen=size) for worker, results in self._results.items()}
 
     def about(
         self, link: WorkerLink, hub: HubRecord, replica: ReplicaRecord | None, *, on_demand: bool = False

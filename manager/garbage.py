@@ -3,6 +3,7 @@
 Everything is read from the caches. Before anything is deleted, the hub itself is asked once more.
 """
 
+import asyncio
 from collections.abc import Iterator
 
 from gates.assembling import HubJobs
@@ -43,14 +44,30 @@ class GarbageCollector:
         self._interval_seconds = interval_seconds
         self._clock = clock
         self._sightings = Sightings()
+        self._changed = asyncio.Event()
+
+    def change_interval(self, seconds: float) -> None:
+        """Look that often from now on."""
+        self._interval_seconds = seconds
+        self._changed.set()
 
     async def run(self) -> None:
         """Look again and again until cancelled; an interval of 0 means never."""
-        while self._interval_seconds:
-            await self._clock.sleep(self._interval_seconds)
-            if self._hub.is_connected:
+        while True:
+            self._changed.clear()
+            if await self._interval_passed() and self._hub.is_connected:
                 begin_cause()
                 await self.collect()
+
+    async def _interval_passed(self) -> bool:
+        """Wait for the interval; False if it was changed meanwhile."""
+        if not self._interval_seconds:
+            return not await self._changed.wait()
+        try:
+            async with self._clock.timeout(self._interval_seconds):
+                return not await self._changed.wait()
+        except TimeoutError:
+            return True
 
     async def collect(self) -> None:
         """Look once."""

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Final, Protocol
 
+from config.kubeconfig.access import ClusterAccess
 from gates.leadership import (
     LEASE_API_VERSION,
     LEASE_KIND,
@@ -59,6 +60,10 @@ class Leadership(Protocol):
         """Give the leave up, so that nobody has to wait for it; the last thing that a holder does."""
         ...
 
+    async def reconfigure(self, access: ClusterAccess) -> None:
+        """Reach the hub by another address or identity from now on; the leave is kept."""
+        ...
+
 
 class Alone:
     """The leave of an instance that has no others beside it."""
@@ -78,11 +83,15 @@ class Alone:
     async def release(self) -> None:
         """There is nobody to leave anything to."""
 
+    async def reconfigure(self, access: ClusterAccess) -> None:
+        """The hub is not asked."""
+
 
 class Elector:
     """Gets and holds the Lease."""
 
     def __init__(self, client: ClusterClient, key: Key, me: str, terms: Terms, clock: Clock, jitter: Jitter) -> None:
+        self._client = client
         self._leases = client.resource(LEASES)
         self._key = key
         self._me = me
@@ -92,6 +101,8 @@ class Elector:
         self._sighting: Sighting | None = None
         self._until = float("-inf")
         self._leads = False
+        self._turn = asyncio.Lock()
+        self._is_over = False
 
     def may_write(self) -> bool:
         """Tell whether a write may be sent now."""
@@ -108,7 +119,10 @@ class Elector:
     async def run(self, on_elected: Callable[[], None]) -> None:
         """Get the Lease, say so, and hold it until cancelled; raises `LeadershipLostError` when that fails."""
         while True:
-            wait = await self._try()
+            async with self._turn:
+                wait = await self._try()
+            if self._is_over:
+                await asyncio.Event().wait()  # whoever gave the Lease up does not take it again
             if self._leads and not self.may_write():
                 raise LeadershipLostError(
                     f"the Lease {self._key} was not renewed within {self._terms.renew_seconds:g} s"
@@ -121,22 +135,40 @@ class Elector:
 
     async def release(self) -> None:
         """Give the Lease up, so that nobody has to wait for it; the last thing that a holder does."""
-        held = self._sighting.record if self._sighting is not None else None
-        if held is None or not self.may_write():
+        if not self.may_write():
             return
-        self._until = float("-inf")
-        fence = Precondition(held.uid, held.resource_version)
-        spec = released_spec(held, self._clock.now_ns())
+        self._is_over = True
         try:
-            async with self._clock.timeout(_RELEASE_SECONDS):
-                await self._leases.merge_patch(self._key, {"spec": spec}, fence)
+            # A renewal on its way would change what is to be given up, so it ends first.
+            async with self._clock.timeout(_RELEASE_SECONDS), self._turn:
+                await self._give_up()
         except (ClusterError, TimeoutError) as error:
             get_log().warning("leadership.unreleased", lease=str(self._key), error=str(error))
         else:
             get_log().info("leadership.released", lease=str(self._key))
+        finally:
+            self._until = float("-inf")
+
+    async def _give_up(self) -> None:
+        known = self._sighting.record if self._sighting is not None else None
+        try:
+            await self._give_up_as(known if known is not None else await self._read())
+        except Conflict:  # it is still ours, perhaps, and only looks different
+            await self._give_up_as(await self._read())
+
+    async def _give_up_as(self, held: LeaseRecord | None) -> None:
+        if held is not None and held.holder == self._me:
+            await self._patch(released_spec(held, self._clock.now_ns()), held)
+
+    async def reconfigure(self, access: ClusterAccess) -> None:
+        """Reach the hub by another address or identity from now on; the Lease is kept."""
+        self._client.reconfigure(access)
+        await self._client.drain()
 
     async def _try(self) -> float:
         """Make one attempt in bounded time, and return in how many seconds to make the next."""
+        if self._is_over:
+            return 0.0
         try:
             async with self._clock.timeout(self._terms.renew_seconds):
                 return await self._attempt()

@@ -17,6 +17,7 @@ import structlog
 from config.choices import LogFormat
 from config.sections import Logging
 from manager.clock import SystemClock
+from manager.redaction import redacted
 from manager.repetition import Repetition
 
 _RUN: Final = secrets.token_hex(3)
@@ -49,6 +50,7 @@ def configure_logging(
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             _add_cause,
             structlog.processors.format_exc_info,
+            _redact,
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[settings.level.upper()]),
@@ -85,6 +87,10 @@ def suppressed_lines() -> int:
 
 def _dumps(event: structlog.typing.EventDict, **_options: Any) -> str:
     return orjson.dumps(event, default=repr).decode()
+
+
+def _redact(_logger: Any, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    return {key: redacted(value) for key, value in event.items()}
 
 
 def _add_cause(_logger: Any, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from gates.jobs.kinds import JobKind
+from manager.absences import NAME as ABSENCES
 from manager.kinds import (
     ADMISSION_CHECKS,
     CLUSTERS,
@@ -18,10 +19,13 @@ from manager.kinds import (
 )
 from manager.observation import FOLLOWED_KINDS
 from manager.planning.hubside import CLASSES, CLUSTER_QUEUES, LOCAL_QUEUES
+from workerclient.kind import Key
 from workerclient.preflight import Missing, Need
 
 _READ: Final = ("get", "list", "watch")
 _FOLLOWED: Final = (*_READ, "create", "delete")
+LEASE: Final = "turnstile"
+"""The Lease that the shipped role names."""
 
 
 def needs_on_worker(kinds: Iterable[JobKind]) -> tuple[Need, ...]:
@@ -35,8 +39,9 @@ def needs_of_forecasts() -> tuple[Need, ...]:
     return tuple(Need(kind, _READ) for kind in FOLLOWED_KINDS)
 
 
-def needs_on_hub(kinds: Iterable[JobKind], namespace: str) -> tuple[Need, ...]:
+def needs_on_hub(kinds: Iterable[JobKind], namespace: str, lease: Key | None = None) -> tuple[Need, ...]:
     """Return every verb that the daemon uses on the hub; `namespace` is its own there."""
+    election = lease or Key(namespace, LEASE)
     jobs = [
         need for kind in kinds for need in (Need(api_kind(kind), _READ), Need(api_kind(kind), ("patch",), "status"))
     ]
@@ -49,8 +54,10 @@ def needs_on_hub(kinds: Iterable[JobKind], namespace: str) -> tuple[Need, ...]:
         Need(EVENTS, ("create",)),
         Need(NAMESPACES, ("get",), name="kube-system"),
         Need(SECRETS, _READ, namespace=namespace),
-        Need(CONFIG_MAPS, ("get", "create", "patch"), namespace=namespace),
-        Need(LEASES, ("get", "create", "update", "patch"), namespace=namespace),
+        Need(CONFIG_MAPS, ("create",), namespace=namespace),
+        Need(CONFIG_MAPS, ("get", "patch"), namespace=namespace, name=ABSENCES),
+        Need(LEASES, ("create",), namespace=election.namespace),
+        Need(LEASES, ("get", "patch"), namespace=election.namespace, name=election.name),
     )
 
 
@@ -66,13 +73,22 @@ def _verbs(kind: JobKind) -> tuple[str, ...]:
 
 def complaint(worker: str, missing: Iterable[Missing]) -> str:
     """Say in one sentence what a worker does not allow and what to do about it; empty if nothing is missing."""
-    verbs: dict[str, list[str]] = {}
-    for each in missing:
-        verbs.setdefault(each.resource, []).append(each.verb)
-    if not verbs:
+    if not (listed := _listed(missing)):
         return ""
-    listed = "; ".join(f"{', '.join(found)} on {resource}" for resource, found in verbs.items())
     return (
         f"worker {worker} does not allow in all namespaces: {listed} "
         f"(grant these verbs there to the user of its kubeconfig by a ClusterRole)"
     )
+
+
+def complaint_about_hub(missing: Iterable[Missing]) -> str:
+    """Say in one sentence what the hub does not allow and what to do about it; empty if nothing is missing."""
+    listed = _listed(missing)
+    return f"the hub does not allow: {listed} (compare the roles there with deploy/rbac/hub.yaml)" if listed else ""
+
+
+def _listed(missing: Iterable[Missing]) -> str:
+    verbs: dict[str, list[str]] = {}
+    for each in missing:
+        verbs.setdefault(each.resource, []).append(each.verb)
+    return "; ".join(f"{', '.join(found)} on {resource}" for resource, found in verbs.items())

@@ -53,9 +53,9 @@ _PATIENCE_SECONDS = 1.0
 """How long a step waits for a worker before the Workload is left to be looked at again."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Rules:
-    """What decisions depend on beside the state."""
+    """What decisions depend on beside the state; settings and policies change with the configuration."""
 
     identity: HubIdentity
     settings: Settings

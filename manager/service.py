@@ -6,7 +6,7 @@ import random
 import signal
 import socket
 from collections.abc import Coroutine
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Protocol
 from uuid import uuid4
@@ -18,16 +18,18 @@ from config.kubeconfig.errors import KubeconfigError
 from config.kubeconfig.sources import load_hub_kubeconfig
 from config.settings import Configuration
 from gates.leadership import Terms
+from manager.answers import api_routes
 from manager.api import serve_api
 from manager.clock import SystemClock
 from manager.daemon import Daemon, Observers, identify
 from manager.election import Candidacy, ElectionThread
+from manager.endpoints import Endpoints
 from manager.errors import StartupError
-from manager.http import served
 from manager.inspection import Inspector
 from manager.journal import Journal, JournalLimits
 from manager.leadership import Alone, Leadership, LeadershipLostError
 from manager.logs import configure_logging, get_log
+from manager.reloading import Followers, Reloading, Reread
 from manager.systemd import Supervisor
 from manager.telemetry.process import ProcessMetrics
 from manager.telemetry.tracing import Traces
@@ -45,13 +47,17 @@ def run(service: Coroutine[None, None, None]) -> None:
         runner.run(service)
 
 
-async def serve(configuration: Configuration, observers: Observers | None = None) -> None:
-    """Run until SIGINT or SIGTERM; raises `StartupError` with one sentence if that cannot be."""
+async def serve(configuration: Configuration, observers: Observers | None = None, reread: Reread | None = None) -> None:
+    """Run until SIGINT or SIGTERM; raises `StartupError` with one sentence if that cannot be.
+
+    On SIGHUP the configuration is read again, if there is something to read.
+    """
     configure_logging(configuration.logging)
-    stopped = stop_signal()
+    stopped, hung_up = stop_signal(), set_by(signal.SIGHUP)
     surroundings = Surroundings(SystemClock(), random.SystemRandom().random, dict(os.environ))
     access = hub_access(configuration)
-    async with served(configuration.http) as board:
+    endpoints = endpoints_of(configuration, access, surroundings)
+    async with endpoints.open(configuration.http) as board:
         try:
             identity = await identify(configuration, access, surroundings)
             journal = journal_of(configuration, surroundings)
@@ -62,13 +68,16 @@ async def serve(configuration: Configuration, observers: Observers | None = None
         except ValueError as error:
             raise StartupError(f"hub.kubeconfig: {error}") from error
         process = ProcessMetrics(surroundings.clock.now_ns, journal)
-        board.show((*daemon.registries, process.registry), daemon.unready)
+        await board.show((*daemon.registries, process.registry), daemon.unready, api_routes(daemon.inspector))
         get_log().info("daemon.started", origin=identity.origin, http=board.addresses)
         if journal is not None:
             journal.start()
         try:
             supervisor, socket = Supervisor.from_environment(os.environ), configuration.api.socket
-            await run_until(daemon, stopped, supervisor, surroundings.clock, socket)
+            followers = Followers((endpoints.prepare, daemon.prepare), process.reloads.note)
+            reloading = Reloading(configuration, reread, hub_access, followers) if reread is not None else None
+            asked = Signals(stopped, hung_up)
+            await run_until(daemon, asked, supervisor, surroundings.clock, socket, reloading)
         finally:
             if journal is not None:
                 journal.close()
@@ -79,11 +88,24 @@ async def serve(configuration: Configuration, observers: Observers | None = None
 
 def stop_signal() -> asyncio.Event:
     """Return what SIGINT and SIGTERM set from now on."""
-    stopped = asyncio.Event()
+    return set_by(signal.SIGINT, signal.SIGTERM)
+
+
+def set_by(*numbers: signal.Signals) -> asyncio.Event:
+    """Return what these signals set from now on."""
+    event = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stopped.set)
-    return stopped
+    for number in numbers:
+        loop.add_signal_handler(number, event.set)
+    return event
+
+
+def endpoints_of(configuration: Configuration, access: ClusterAccess | None, surroundings: Surroundings) -> Endpoints:
+    """Return what answers over HTTP; it does nothing yet."""
+    try:
+        return Endpoints(configuration.http, access, surroundings)
+    except ValueError as error:
+        raise StartupError(f"hub.kubeconfig: {error}") from error
 
 
 def journal_of(configuration: Configuration, surroundings: Surroundings) -> Journal | None:
@@ -109,6 +131,14 @@ def _observed(journal: Journal | None, traces: Traces | None, observers: Observe
     return replace(observers, on_look=journal.note_look, on_forecast=journal.note_forecast, on_forgotten=journal.forget)
 
 
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """What the process was told."""
+
+    stopped: asyncio.Event
+    hung_up: asyncio.Event
+
+
 class Runs(Protocol):
     """A daemon, whatever it does."""
 
@@ -123,7 +153,12 @@ class Runs(Protocol):
 
 
 async def run_until(
-    daemon: Runs, stopped: asyncio.Event, supervisor: Supervisor, clock: Clock, socket: Path | None = None
+    daemon: Runs,
+    asked: Signals,
+    supervisor: Supervisor,
+    clock: Clock,
+    socket: Path | None = None,
+    reloading: Reloading | None = None,
 ) -> None:
     """Run a daemon until it is told to stop; then let it finish what it is doing, in bounded time."""
     try:
@@ -131,7 +166,9 @@ async def run_until(
             tasks = [group.create_task(daemon.run()), group.create_task(_report(daemon, supervisor, clock))]
             if socket is not None:
                 tasks.append(group.create_task(serve_api(socket, daemon.inspector)))
-            await stopped.wait()
+            if reloading is not None:
+                tasks.append(group.create_task(_reload(reloading, asked.hung_up, daemon, supervisor, clock)))
+            await asked.stopped.wait()
             supervisor.stopping()
             await daemon.drain(_DRAIN_SECONDS)
             for task in tasks:
@@ -141,6 +178,18 @@ async def run_until(
         if foreseen is None or others is not None:
             raise
         raise _first(foreseen) from None
+
+
+async def _reload(
+    reloading: Reloading, hung_up: asyncio.Event, daemon: Runs, supervisor: Supervisor, clock: Clock
+) -> None:
+    """Read the configuration again whenever that is asked for; asked for meanwhile, once more."""
+    while True:
+        await hung_up.wait()
+        hung_up.clear()
+        supervisor.reloading(round(clock.monotonic() * 1e9))
+        await reloading.reload()
+        supervisor.ready("Acting" if daemon.elected.is_set() else "Standing by")
 
 
 async def _report(daemon: Runs, supervisor: Supervisor, clock: Clock) -> None:

@@ -23,6 +23,7 @@ from manager.kinds import WORKLOADS, api_kind
 from manager.logs import get_log
 from manager.observation import Observation
 from manager.permissions import complaint, needs_on_worker
+from workerclient.budget import BudgetLimits
 from workerclient.cache import Unreadable
 from workerclient.cluster import ClientLimits, ClusterClient, Connection, ConnectionReport, Followed, Surroundings
 from workerclient.errors import ClusterError
@@ -211,6 +212,10 @@ class WorkerLink:
             group.create_task(self._doubt())
             if self.observation is not None:
                 group.create_task(self.observation.run())
+
+    def change_budget(self, limits: BudgetLimits) -> None:
+        """Ask more or less of the worker from now on."""
+        self.client.change_budget(limits)
 
     def reconfigure(self, access: ClusterAccess) -> None:
         """Go on with another address or identity."""

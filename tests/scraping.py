@@ -6,10 +6,13 @@ from contextlib import asynccontextmanager
 import aiohttp
 from prometheus_client.parser import text_string_to_metric_families
 
-from config.sections import Http
+from config.httpsection import Http
+from manager.clock import SystemClock
 from manager.daemon import Daemon
-from manager.http import served
+from manager.endpoints import Endpoints
 from manager.telemetry.process import ProcessMetrics
+from tests.clusters import no_jitter
+from workerclient.cluster import Surroundings
 
 
 class Scrape:
@@ -40,6 +43,7 @@ async def scraped(address: str) -> Scrape:
 @asynccontextmanager
 async def scraping(daemon: Daemon, process: ProcessMetrics) -> AsyncIterator[Callable[[], Awaitable[Scrape]]]:
     """Serve a daemon's metrics as the service does, and return what scrapes them."""
-    async with served(Http(port=0)) as board:
-        board.show((*daemon.registries, process.registry), daemon.unready)
+    settings, surroundings = Http(port=0), Surroundings(SystemClock(), no_jitter)
+    async with Endpoints(settings, None, surroundings).open(settings) as board:
+        await board.show((*daemon.registries, process.registry), daemon.unready)
         yield lambda: scraped(board.addresses[0])

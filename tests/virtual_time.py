@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from itertools import count
 
 _START_NS = 1_750_000_000 * 1_000_000_000
-_PATIENCE_SECONDS = 30.0
+_PATIENCE_SECONDS = 120.0
 _ROUNDING = 1e-9
 
 

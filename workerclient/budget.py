@@ -6,7 +6,7 @@ Invariant: over any span, at most burst + rate · span bulk requests start, and 
 """
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import TracebackType
 from typing import Final
@@ -58,6 +58,11 @@ class Budget:
     def burst(self) -> int:
         """Return the most that can be left."""
         return self._limits.burst
+
+    def change(self, limits: BudgetLimits) -> None:
+        """Allow another rate and burst from now on; the places in flight stay as many as they are."""
+        self._refill()
+        self._limits = replace(limits, in_flight=self._limits.in_flight)
 
     def admit(self, lane: Lane, operation: Operation) -> "Admission":
         """Return what waits for a turn and holds a place in flight during an `async with`."""

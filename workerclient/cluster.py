@@ -9,7 +9,7 @@ first connection: when this client was made) and is forgotten only when all requ
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -30,6 +30,7 @@ from workerclient.preflight import Missing, Need, missing_permissions, served_ki
 from workerclient.reflector import KindState, Phase, Reflector, ReflectorLimits
 from workerclient.resource import CachedKind, Line, Resource
 from workerclient.retry import RetryLimits, RetryPolicy
+from workerclient.reviews import Subject, bearer_of, may_use_path
 from workerclient.session import Session, SessionLimits
 from workerclient.skew import Skew
 from workerclient.tokens import ServiceToken, request_token
@@ -161,9 +162,21 @@ class ClusterClient:
         """Return the verbs that the cluster would refuse us."""
         return await missing_permissions(self._line, needs)
 
+    async def bearer_of(self, token: str, audiences: Sequence[str]) -> Subject | None:
+        """Return who bears a token made for one of the audiences, for the cluster itself if there are none."""
+        return await bearer_of(self._line, token, audiences)
+
+    async def may_use_path(self, subject: Subject, verb: str, path: str) -> bool:
+        """Tell whether somebody may use a path that is no resource."""
+        return await may_use_path(self._line, subject, verb, path)
+
     async def request_token(self, account: Key, seconds: int) -> ServiceToken:
         """Return a token of a service account of the cluster."""
         return await request_token(self._line, account, seconds)
+
+    def change_budget(self, limits: BudgetLimits) -> None:
+        """Ask more or less of the cluster from now on; connections stay."""
+        self.budget.change(limits)
 
     def reconfigure(self, access: ClusterAccess) -> None:
         """Go on with another address or identity; calls on their way end on the old one."""
@@ -185,7 +198,13 @@ class ClusterClient:
 
     async def close(self) -> None:
         """End the connections of a client that only made calls and was never run."""
-        await self._line.transport.close()
+        for transport in (*self._retired, self._line.transport):
+            await transport.close()
+
+    async def drain(self) -> None:
+        """End the connections of earlier accesses after the calls on their way; for a client that is never run."""
+        while self._retired:
+            await self._retired.pop().close(drain=True)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["ClusterClient"]:

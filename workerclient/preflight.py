@@ -6,13 +6,14 @@ answers for all that is granted; only what it does not show is asked for verb by
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from workerclient import codec
 from workerclient.codec import Raw
 from workerclient.errors import NotServed, Operation, ProtocolViolation
 from workerclient.kind import ApiKind
 from workerclient.resource import Line
+from workerclient.reviews import post_review
 from workerclient.session import Request
 
 _GROUP: Final = "authorization.k8s.io"
@@ -26,7 +27,7 @@ exist."""
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """Verbs that are needed on one kind, or on a subresource of it."""
+    """Verbs that are needed on one kind, or on a subresource of it; everywhere, in a namespace, or on one object."""
 
     kind: ApiKind
     verbs: tuple[str, ...]
@@ -39,7 +40,13 @@ class Need:
     @property
     def resource(self) -> str:
         """Return the name that people use."""
-        return f"{self.kind.resource}/{self.subresource}" if self.subresource else self.kind.resource
+        whole = f"{self.kind.resource}/{self.subresource}" if self.subresource else self.kind.resource
+        return f"{whole} {self.place}" if self.place else whole
+
+    @property
+    def place(self) -> str:
+        """Return where the verbs are needed, if not everywhere."""
+        return "/".join(filter(None, (self.namespace, self.name or ("*" if self.namespace else ""))))
 
     @property
     def rule_resource(self) -> str:
@@ -111,7 +118,7 @@ async def _plurals(line: Line, group_path: str) -> frozenset[str]:
 
 async def _rules(line: Line) -> list[Raw]:
     operation = Operation(line.cluster, "create", _RULES_REVIEWS.resource)
-    status = await _review(line, operation, _RULES_REVIEWS, {"namespace": _SOME_NAMESPACE})
+    status = await post_review(line, operation, _RULES_REVIEWS, {"namespace": _SOME_NAMESPACE})
     rules = status.get("resourceRules")
     if not isinstance(rules, list) or not all(isinstance(rule, dict) for rule in rules):
         raise ProtocolViolation(operation, "expected a review with status.resourceRules")
@@ -120,7 +127,7 @@ async def _rules(line: Line) -> list[Raw]:
 
 def _is_granted(rules: list[Raw], need: Need, verb: str) -> bool:
     """Tell whether a rule grants the verb on all objects; a rule for some names only shows nothing."""
-    return any(
+    return not need.place and any(
         not rule.get("resourceNames")
         and _has(rule.get("verbs"), verb)
         and _has(rule.get("apiGroups"), need.kind.group)
@@ -144,18 +151,7 @@ async def _is_allowed(line: Line, need: Need, verb: str) -> bool:
         "namespace": need.namespace,
         "name": need.name,
     }
-    status = await _review(line, operation, _ACCESS_REVIEWS, {"resourceAttributes": attributes})
+    status = await post_review(line, operation, _ACCESS_REVIEWS, {"resourceAttributes": attributes})
     if not isinstance(status.get("allowed"), bool):
         raise ProtocolViolation(operation, "expected a review with status.allowed")
     return bool(status["allowed"])
-
-
-async def _review(line: Line, operation: Operation, kind: ApiKind, spec: Mapping[str, Any]) -> Raw:
-    body = codec.encode({"apiVersion": kind.api_version, "kind": kind.kind, "spec": spec})
-    request = Request(operation, "POST", kind.collection_path(), body=body, content_type=codec.JSON, stores=False)
-    # Nothing is stored by a review, so asking twice does no harm.
-    answer = codec.decode_any_object(operation, await line.transport.call(request, repeatable=True), "a review")
-    status = answer.get("status")
-    if not isinstance(status, dict):
-        raise ProtocolViolation(operation, "expected a review with its status")
-    return status

@@ -31,14 +31,26 @@ def run(
         bool, typer.Option("--shadow", help="Beside Kueue's own controller: read, forecast and compare, write nothing.")
     ] = False,
 ) -> None:
-    """Run the daemon until SIGTERM or Ctrl-C. Exits with 2 for a wrong configuration, with 1 if it cannot work."""
-    run_service(config, _serve_shadow if shadow else _serve)
+    """Run the daemon until SIGTERM or Ctrl-C; SIGHUP has it read its configuration again.
+
+    Exits with 2 for a wrong configuration, with 1 if it cannot work.
+    """
+    from functools import partial
+
+    file = config or default_file()
+    run_service(file, _serve_shadow if shadow else partial(_serve, file))
 
 
-async def _serve(configuration: "Configuration") -> None:
+async def _serve(file: Path, configuration: "Configuration") -> None:
+    from functools import partial
+
+    from config.loading import load_configuration
     from manager.service import serve
 
-    await (_serve_shadow(configuration) if configuration.shadow.enabled else serve(configuration))
+    if configuration.shadow.enabled:
+        await _serve_shadow(configuration)
+    else:
+        await serve(configuration, reread=partial(load_configuration, file, os.environ))
 
 
 async def _serve_shadow(configuration: "Configuration") -> None:

@@ -21,6 +21,10 @@ class ConnectedClusters:
         self._hub = hub
         self._links = links
 
+    def change_hub(self, access: ClusterAccess) -> None:
+        """Reach the hub by another address or identity from now on."""
+        self._hub = access
+
     async def __call__(self) -> Mapping[Place, ClusterAccess]:
         """Return the clusters that there are now."""
         found = {HUB_PLACE: self._hub} if CostPlace.HUB in self._places else {}

@@ -12,9 +12,8 @@ from manager.cost.clusters import ListedClusters
 from manager.cost.fleet import CostFleet
 from manager.cost.models import configured_model
 from manager.errors import StartupError
-from manager.http import served
 from manager.logs import configure_logging, get_log
-from manager.service import hub_access, stop_signal
+from manager.service import endpoints_of, hub_access, stop_signal
 from workerclient.cluster import ClusterClient, Surroundings
 
 
@@ -34,8 +33,9 @@ async def serve_costs(configuration: Configuration) -> None:
     clusters = ListedClusters(configuration, access if has_costs else None, loader)
     fleet = CostFleet(configuration, model, clusters, surroundings)
     try:
-        async with served(configuration.http) as board, asyncio.TaskGroup() as group:
-            board.show([fleet.metrics.registry], lambda: "")
+        endpoints = endpoints_of(configuration, access, surroundings)
+        async with endpoints.open(configuration.http) as board, asyncio.TaskGroup() as group:
+            await board.show([fleet.metrics.registry], lambda: "")
             running = group.create_task(fleet.run())
             get_log().info("cost.started", model=configuration.cost_controller.model, http=board.addresses)
             await stopped.wait()

@@ -3,17 +3,18 @@
 import asyncio
 import os
 import random
+import signal
 from collections.abc import Iterable
 
 from config.settings import Configuration
 from gates.hindsight import Episode
+from manager.answers import api_routes
 from manager.clock import SystemClock
 from manager.errors import StartupError
-from manager.http import served
 from manager.journal import Journal
 from manager.journal_file import JournalError
 from manager.logs import configure_logging, get_log
-from manager.service import hub_access, journal_of, leadership_of, run_until, stop_signal
+from manager.service import Signals, endpoints_of, hub_access, journal_of, leadership_of, run_until, set_by, stop_signal
 from manager.shadow.book import Book, recorded_episodes
 from manager.shadow.daemon import ShadowDaemon
 from manager.systemd import Supervisor
@@ -23,10 +24,11 @@ from workerclient.cluster import Surroundings
 async def serve_shadow(configuration: Configuration) -> None:
     """Run until SIGINT or SIGTERM; raises `StartupError` with one sentence if that cannot be."""
     configure_logging(configuration.logging)
-    stopped = stop_signal()
+    asked = Signals(stop_signal(), set_by(signal.SIGHUP))  # it does not read its configuration again, and goes on
     surroundings = Surroundings(SystemClock(), random.SystemRandom().random, dict(os.environ))
     access = hub_access(configuration)
-    async with served(configuration.http) as board:
+    endpoints = endpoints_of(configuration, access, surroundings)
+    async with endpoints.open(configuration.http) as board:
         journal = journal_of(configuration, surroundings)
         book = Book(await asyncio.to_thread(_recorded, configuration))
         try:
@@ -35,9 +37,9 @@ async def serve_shadow(configuration: Configuration) -> None:
             daemon = ShadowDaemon(configuration, access, surroundings, book, leadership, on_episode)
         except ValueError as error:
             raise StartupError(f"hub.kubeconfig: {error}") from error
-        board.show(daemon.registries, daemon.unready)
+        await board.show(daemon.registries, daemon.unready, api_routes(daemon.inspector))
         get_log().info("shadow.started_up", origin=daemon.identity.origin, http=board.addresses)
-        await _run(daemon, journal, configuration, stopped, surroundings)
+        await _run(daemon, journal, configuration, asked, surroundings)
     get_log().info("daemon.stopped")
 
 
@@ -51,14 +53,14 @@ async def _run(
     daemon: ShadowDaemon,
     journal: Journal | None,
     configuration: Configuration,
-    stopped: asyncio.Event,
+    asked: Signals,
     surroundings: Surroundings,
 ) -> None:
     if journal is not None:
         journal.start()
     try:
         supervisor = Supervisor.from_environment(os.environ)
-        await run_until(daemon, stopped, supervisor, surroundings.clock, configuration.api.socket)
+        await run_until(daemon, asked, supervisor, surroundings.clock, configuration.api.socket)
     finally:
         if journal is not None:
             journal.close()

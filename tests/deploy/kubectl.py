@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 Manifest = dict[str, Any]
+KUSTOMIZATIONS = Path(__file__).resolve().parents[2] / "deploy" / "kustomize"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +57,11 @@ def only(manifests: Iterable[Manifest], kind: str) -> Manifest:
 def of_kind(manifests: Iterable[Manifest], kind: str) -> list[Manifest]:
     """Return the manifests of a kind."""
     return [manifest for manifest in manifests if manifest["kind"] == kind]
+
+
+def kustomized(program: str, name: str) -> list[Manifest]:
+    """Return what a kustomization of ours is built to."""
+    command = [program, "kustomize", str(KUSTOMIZATIONS / name)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return parsed(done.stdout)

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from config.loading import load_configuration
-from tests.deploy.kubectl import Kubectl, Manifest, of_kind, only, parsed
+from tests.deploy.kubectl import Kubectl, Manifest, kustomized, of_kind, only, parsed
 from tests.realbed.apiserver import ApiServer
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
@@ -22,6 +22,7 @@ ALL_ON: Manifest = {
     "imagePullSecrets": [{"name": "registry"}],
     "rbac": {"costController": {"enabled": True, "copyToWorkloads": True, "priorityBoost": True, "events": True}},
     "managedByPolicy": {"queueNames": ["research", "render"]},
+    "metrics": {"enabled": True, "tlsSecret": "turnstile-tls"},
     "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
     "prometheusRule": {
         "enabled": True,
@@ -50,6 +51,9 @@ VARIANTS: dict[str, Manifest] = {
     "everything off": ALL_OFF,
     "in shadow mode": {"shadow": True},
 }
+
+UNBOUND = ("turnstile-metrics-reader", "turnstile-inspector")
+"""Roles for others, which the chart leaves to whoever binds them."""
 
 Helm = Callable[..., subprocess.CompletedProcess[str]]
 Render = Callable[..., list[Manifest]]
@@ -121,18 +125,27 @@ def test_its_configuration_is_valid(render: Render, tmp_path: Path, variant: str
     assert loaded.hub.namespace == "turnstile-system"
     assert loaded.hub.origin == VARIANTS[variant].get("configuration", {}).get("hub", {}).get("origin")
     container = only(manifests, "Deployment")["spec"]["template"]["spec"]["containers"][0]
-    assert container["ports"][0]["containerPort"] == loaded.http.port
+    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+    assert ports["probes"] == loaded.http.probe_port
+    assert ports.get("https") == (loaded.http.port if loaded.http.is_exposed else None)
 
 
 @pytest.mark.parametrize(
     ("name", "values"),
-    [("base", {}), ("overlays/ha", {"replicas": 3}), ("overlays/shadow", {"shadow": True})],
+    [
+        ("base", {}),
+        ("overlays/ha", {"replicas": 3}),
+        ("overlays/metrics", {"metrics": {"enabled": True, "tlsSecret": "turnstile-tls"}}),
+        ("overlays/shadow", {"shadow": True}),
+    ],
 )
 def test_it_says_what_the_kustomization_says(render: Render, kubectl_program: str, name: str, values: Manifest) -> None:
     """Two ways to install must not drift apart: labels and names of generated objects aside, they are the same."""
-    command = [kubectl_program, "kustomize", str(DEPLOY / "kustomize" / name)]
-    built = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    expected = {_key(each): _essence(each) for each in parsed(built) if each["kind"] != "Namespace"}
+    expected = {
+        _key(each): _essence(each)
+        for each in kustomized(kubectl_program, name)
+        if each["kind"] != "Namespace" and each["metadata"]["name"] not in UNBOUND
+    }
     assert {_key(each): _essence(each) for each in render(values)} == expected
 
 
@@ -178,7 +191,7 @@ def test_another_release_name_is_everywhere(render: Render) -> None:
 
 def test_switched_off_is_not_there(render: Render) -> None:
     manifests = render(ALL_OFF)
-    assert {each["kind"] for each in manifests} == {"ConfigMap", "Deployment", "Service"}
+    assert {each["kind"] for each in manifests} == {"ConfigMap", "Deployment"}
     assert only(manifests, "Deployment")["spec"]["template"]["spec"]["serviceAccountName"] == "mine"
 
 
@@ -207,6 +220,8 @@ WRONG: dict[str, tuple[Manifest, str]] = {
     "a digest that is none": ({"image": {"digest": "sha256:abc"}}, "digest"),
     "a port that is none": ({"configuration": {"http": {"port": 70000}}}, "port"),
     "the namespace of another release": ({"configuration": {"hub": {"namespace": "other"}}}, "namespace"),
+    "an address of one's own": ({"configuration": {"http": {"port": 1, "bindAddress": "::"}}}, "bindAddress"),
+    "metrics without a certificate": ({"metrics": {"enabled": True}}, "tlsSecret"),
     "an interval without a unit": ({"serviceMonitor": {"interval": "30"}}, "interval"),
     "a network without a mask": ({"networkPolicy": {"apiServerCidrs": ["10.0.0.1"]}}, "apiServerCidrs"),
 }
@@ -218,6 +233,18 @@ def test_wrong_values_are_refused_by_name(helm: Helm, package: Path, case: str) 
     said = refusal(helm, package, values)
     assert "values don't meet the specifications of the schema" in said
     assert field in said
+
+
+def test_nothing_is_scraped_that_is_not_there(helm: Helm, package: Path) -> None:
+    said = refusal(helm, package, {"serviceMonitor": {"enabled": True}})
+    assert "serviceMonitor.enabled: needs metrics.enabled" in said
+
+
+def test_the_role_names_the_lease_that_is_configured(render: Render) -> None:
+    rules = only(render({"configuration": {"leaderElection": {"leaseName": "mine"}}}), "Role")["rules"]
+    assert [rule["resourceNames"] for rule in rules if "leases" in rule["resources"] and "patch" in rule["verbs"]] == [
+        ["mine"]
+    ]
 
 
 def test_a_hub_that_is_too_old_for_the_policy_is_told(helm: Helm, package: Path) -> None:

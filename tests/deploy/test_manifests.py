@@ -10,11 +10,12 @@ import pytest
 import yaml
 
 from config.loading import load_configuration
-from tests.deploy.kubectl import Kubectl, Manifest, of_kind, only, parsed
+from tests.deploy.kubectl import Kubectl, Manifest, kustomized, of_kind, only, parsed
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
-KUSTOMIZATIONS = ("base", "overlays/ha", "overlays/shadow")
-ROLES = sorted(path.name for path in (DEPLOY / "rbac").glob("*.yaml") if path.name != "kustomization.yaml")
+KUSTOMIZATIONS = ("base", "overlays/ha", "overlays/metrics", "overlays/shadow")
+RBAC = DEPLOY / "rbac"
+ROLES = sorted(str(path.relative_to(RBAC)) for path in RBAC.rglob("*.yaml") if path.name != "kustomization.yaml")
 SAMPLES = sorted(path.name for path in (DEPLOY / "samples").glob("*.yaml"))
 READING = {"get", "list", "watch"}
 
@@ -26,10 +27,7 @@ def built(kubectl_program: str) -> Built:
     """Return a function from the name of a kustomization to its manifests."""
 
     def build(name: str) -> list[Manifest]:
-        command = [kubectl_program, "kustomize", str(DEPLOY / "kustomize" / name)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert (done.returncode, done.stderr) == (0, "")
-        return parsed(done.stdout)
+        return kustomized(kubectl_program, name)
 
     return build
 
@@ -41,10 +39,13 @@ def test_the_server_takes_a_kustomization(built: Built, kubectl: Kubectl, name: 
 
 def test_the_server_takes_the_service_monitor(kubectl: Kubectl, kubectl_program: str, tmp_path: Path) -> None:
     overlay = DEPLOY / "kustomize" / "overlays" / "ha"
-    component = DEPLOY / "kustomize" / "components" / "servicemonitor"
+    components = [DEPLOY / "kustomize" / "components" / name for name in ("metrics", "servicemonitor")]
     (tmp_path / "kustomization.yaml").write_text(
         yaml.safe_dump(
-            {"resources": [os.path.relpath(overlay, tmp_path)], "components": [os.path.relpath(component, tmp_path)]},
+            {
+                "resources": [os.path.relpath(overlay, tmp_path)],
+                "components": [os.path.relpath(component, tmp_path) for component in components],
+            },
         )
     )
     done = subprocess.run([kubectl_program, "kustomize", tmp_path], capture_output=True, text=True, check=False)
@@ -119,7 +120,9 @@ def test_the_mounted_configuration_is_valid(built: Built, tmp_path: Path, name: 
     (tmp_path / path.name).write_text(configuration["data"][path.name])
     loaded = load_configuration(tmp_path / path.name, {}).configuration
     assert loaded.hub.namespace == deployment["metadata"]["namespace"]
-    assert loaded.http.port == pod["containers"][0]["ports"][0]["containerPort"]
+    ports = {port["name"]: port["containerPort"] for port in pod["containers"][0]["ports"]}
+    assert ports["probes"] == loaded.http.probe_port
+    assert ports.get("https") == (loaded.http.port if loaded.http.is_exposed else None)
     writable = [mount["mountPath"] for mount in pod["containers"][0]["volumeMounts"] if not mount.get("readOnly")]
     assert str(loaded.journal.path and loaded.journal.path.parent) in writable
     assert str(loaded.api.socket and loaded.api.socket.parent) in writable

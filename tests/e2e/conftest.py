@@ -27,7 +27,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _runs_on_real(item: pytest.Function) -> bool:
     by_parameter = hasattr(item, "callspec") and item.callspec.params.get("clusters") == "real"
-    return by_parameter or "real_scene" in item.fixturenames
+    return by_parameter or bool({"real_scene", "audited_clusters"} & set(item.fixturenames))
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
@@ -42,6 +42,20 @@ async def real_clusters(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterat
         if is_continuous_integration():
             install_go()
         async with run_real(tmp_path_factory.mktemp("real"), BedOptions(audited=True)) as clusters:
+            yield clusters
+    except ToolchainError as error:
+        if is_continuous_integration():
+            raise
+        pytest.skip(f"no real Kueue: {error}")
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def audited_clusters(tmp_path: Path) -> AsyncIterator[Clusters]:
+    """Give a test real clusters of its own, whose API servers keep a log of who asked for what."""
+    try:
+        if is_continuous_integration():
+            install_go()
+        async with run_real(tmp_path / "audited", BedOptions(audited=True)) as clusters:
             yield clusters
     except ToolchainError as error:
         if is_continuous_integration():

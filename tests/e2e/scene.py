@@ -64,6 +64,7 @@ class Scene:
     secrets_namespace: str = TURNSTILE_NAMESPACE
     """Where the workers' kubeconfigs are put; elsewhere than in Turnstile's own they are for another controller."""
     turnstile: Turnstile | None = None
+    standby: Turnstile | None = None
     _cleanups: list[Callable[[], Awaitable[object]]] = field(default_factory=list)
 
     @property
@@ -91,11 +92,14 @@ class Scene:
 
     async def start_turnstile(self, **sections: Any) -> Turnstile:
         """Start a daemon and wait until its check is active."""
-        sections["hub"] = {"controllerName": self.controller_name, **sections.get("hub", {})}
-        self.turnstile = Turnstile(self.directory, self.hub.kubeconfig(), sections)
+        self.turnstile = Turnstile(self.directory, self.hub.kubeconfig(), self.sections(**sections))
         await self.turnstile.start()
         await self.until_active()
         return self.turnstile
+
+    def sections(self, **sections: Any) -> dict[str, Any]:
+        """Return a daemon's configuration for this scene."""
+        return {**sections, "hub": {"controllerName": self.controller_name, **sections.get("hub", {})}}
 
     async def until_active(self) -> None:
         """Wait until the check can be used."""
@@ -149,8 +153,9 @@ class Scene:
 
     async def tear_down(self) -> None:
         """Stop the daemon and remove everything; clusters finish what takes time behind our back."""
-        if self.turnstile is not None:
-            await self.turnstile.stop()
+        for daemon in (self.turnstile, self.standby):
+            if daemon is not None:
+                await daemon.stop()
         for side in (self.hub, *self.workers.values()):
             for resource in (JOBS, WORKLOADS):
                 await side.api.delete(resource.at(self.name), {"propagationPolicy": "Background"})

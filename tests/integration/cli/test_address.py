@@ -1,43 +1,43 @@
 """`--server`: a daemon that answers over TLS to those that have the token."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from aiohttp import web
 
+from config.choices import HttpAuthorization
+from config.httpsection import Http
 from localcluster.tls import issue_certificates
 from manager.answers import api_routes
+from manager.clock import SystemClock
+from manager.endpoints import Endpoints
+from tests.clusters import no_jitter
 from tests.integration.orchestrator.world import World, running
 from tests.screens.camera import Camera
+from workerclient.cluster import Surroundings
 
 TOKEN = "token-of-a-throw-away-daemon"
 
 
 @asynccontextmanager
 async def on_an_address(made: World, directory: Path) -> AsyncIterator[str]:
-    """Let the daemon answer; the authority's certificate is `ca.pem`."""
-
-    @web.middleware
-    async def with_token(
-        request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
-    ) -> web.StreamResponse:
-        if request.headers.get("Authorization") != f"Bearer {TOKEN}":
-            return web.json_response({"error": "the token is not known"}, status=401)
-        return await handler(request)
-
+    """Let the daemon answer as its service does; the authority's certificate is `ca.pem`."""
     assert made.daemon is not None
     certificates = issue_certificates("daemon")
-    (directory / "ca.pem").write_bytes(certificates.authority)
-    application = web.Application(middlewares=[with_token])
-    application.add_routes(api_routes(made.daemon.inspector))
-    runner = web.AppRunner(application, access_log=None)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=certificates.server_context(directory)).start()
-        yield f"https://127.0.0.1:{runner.addresses[0][1]}"
-    finally:
-        await runner.cleanup()
+    files = {"ca.pem": certificates.authority, "tls.crt": certificates.server, "tls.key": certificates.server_key}
+    for name, content in files.items():
+        (directory / name).write_bytes(content)
+    settings = Http(
+        port=0,
+        certificate_file=directory / "tls.crt",
+        key_file=directory / "tls.key",
+        authorization=HttpAuthorization.TOKEN_FILE,
+        token_file=directory / "token",
+    )
+    async with Endpoints(settings, None, Surroundings(SystemClock(), no_jitter)).open(settings) as board:
+        await board.show((), lambda: "", api_routes(made.daemon.inspector))
+        yield f"https://{board.addresses[0]}"
 
 
 async def test_a_daemon_elsewhere_is_asked_with_token_and_authority(tmp_path: Path) -> None:
@@ -52,7 +52,8 @@ async def test_a_daemon_elsewhere_is_asked_with_token_and_authority(tmp_path: Pa
         nameless = await Camera(tmp_path, trusting).run("status")
         assert (nameless.returncode, nameless.stdout) == (
             3,
-            f"error: the daemon on {address} refuses (the token is not known); check the token in --token-file\n",
+            f"error: the daemon on {address} refuses (a bearer token is needed that is known here); "
+            "check the token in --token-file\n",
         )
         untrusting = await Camera(tmp_path, ("--server", address, "--token-file", str(tmp_path / "token"))).run(
             "status"

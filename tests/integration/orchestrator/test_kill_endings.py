@@ -31,7 +31,7 @@ async def pass_time_until(killer: Killer, condition: Callable[[], object]) -> No
             await killer.world.clock.advance(5)
             await asyncio.sleep(0.005)
 
-    passing = asyncio.create_task(asyncio.wait_for(pass_time(), 10))
+    passing = asyncio.create_task(asyncio.wait_for(pass_time(), 60))
     await killer.until(passing.done)
     await passing
 

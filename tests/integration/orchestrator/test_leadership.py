@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -202,3 +203,35 @@ async def test_a_standby_watches_and_writes_nothing(tmp_path: Path) -> None:
         assert world.holders() == []
         await world.pass_time(2, settle=False)
         await world.until(lambda: world.holders() == ["w1"])
+
+
+async def test_a_lease_that_is_ours_is_given_up_even_if_it_looks_different(tmp_path: Path) -> None:
+    """As after a renewal whose answer is still on its way: nobody should have to wait for the Lease to run out."""
+    async with race(tmp_path) as r:
+        kind = r.hub.store.kind("leases", "coordination.k8s.io")
+        lease = deepcopy(r.hub.store.get(kind, LEASE.name, SYSTEM))
+        lease["metadata"]["annotations"] = {"example.com/touched": "yes"}
+        r.hub.store.update(kind, lease, LEASE.name, SYSTEM)
+        await r.first.elector.release()
+        assert r.holder == ""
+        assert not r.first.elector.may_write()
+
+
+async def test_a_release_waits_for_the_renewal_on_its_way(tmp_path: Path) -> None:
+    async with race(tmp_path) as r:
+        slow = r.hub.faults.add(Latency(0.2), verb="patch", plural="leases", times=1)
+        await r.until(lambda: slow.hits)
+        await r.first.elector.release()
+        assert r.holder == ""
+        await r.pass_time(1)
+        assert r.holder in ("", "second")
+
+
+async def test_whoever_gave_the_lease_up_does_not_take_it_again(tmp_path: Path) -> None:
+    async with race(tmp_path) as r:
+        await r.first.elector.release()
+        await r.until(lambda: r.second.elections)
+        await r.pass_time(30)
+        assert r.holder == "second"
+        assert r.first.task is not None
+        assert not r.first.task.done()

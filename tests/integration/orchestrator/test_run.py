@@ -17,6 +17,7 @@ from localcluster.faults import Latency
 from tests.integration.orchestrator.world import SYSTEM
 from tests.virtual_time import until
 
+_PATIENCE_SECONDS = 120.0
 CONFIGURATION: dict[str, Any] = {
     "apiVersion": "config.multikueue-turnstile.dev/v1alpha1",
     "kind": "Configuration",
@@ -44,7 +45,7 @@ async def start(
 
 
 async def ended(process: asyncio.subprocess.Process) -> tuple[int, str]:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(_PATIENCE_SECONDS):
         _, errors = await process.communicate()
     return process.returncode or 0, errors.decode()
 
@@ -159,7 +160,7 @@ async def logged(process: asyncio.subprocess.Process, event: str, **fields: str)
     wanted = {"event": event, **fields}
     assert process.stderr is not None
     lines: list[dict[str, Any]] = []
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(_PATIENCE_SECONDS):
         while not any(wanted.items() <= line.items() for line in lines):
             text = (await process.stderr.readline()).decode()
             assert text, lines

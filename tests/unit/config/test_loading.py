@@ -124,6 +124,30 @@ MISTAKES: dict[str, tuple[str, str]] = {
     "yes for a switch": ("discovery: {enabled: yes}\n", ':3: discovery.enabled: "yes" is not allowed: true or false'),
     "null for a value": ("http: {port: null}\n", ":3: http.port: is required: a whole number"),
     "a host name to bind to": ("http: {bindAddress: localhost}\n", ':3: http.bindAddress: "localhost" is not allowed'),
+    "an open port without TLS": (
+        "http: {bindAddress: 0.0.0.0}\n",
+        ":3: http.certificateFile: is required: a path, because bindAddress 0.0.0.0 is not loopback",
+    ),
+    "an open port without authorization": (
+        "http: {bindAddress: '::', certificateFile: /c, keyFile: /k}\n",
+        ':3: http.authorization: "None" is not allowed: Kubernetes or TokenFile, because bindAddress :: is not',
+    ),
+    "a certificate without its key": (
+        "http: {certificateFile: /c}\n",
+        ":3: http.keyFile: is required: a path, because",
+    ),
+    "no token file": (
+        "http: {authorization: TokenFile}\n",
+        ":3: http.tokenFile: is required: a path, because authorization is TokenFile",
+    ),
+    "a token file that nobody asks for": (
+        "http: {tokenFile: /t}\n",
+        ':3: http.tokenFile: "/t" is not allowed: only together with authorization TokenFile',
+    ),
+    "audiences that nobody checks": (
+        "http: {audiences: [turnstile]}\n",
+        ":3: http.audiences: a list is not allowed: only together with authorization Kubernetes",
+    ),
     "a size that is too small": ("journal: {maxSize: 1Ki}\n", ':3: journal.maxSize: "1Ki" is not allowed: a size of'),
     "a list for a section": ("http: []\n", ":3: http: a list is not allowed: a mapping with bindAddress, port"),
     "a text for a list": ("workers: w1\n", ":3: workers: a text of 2 characters is not allowed: a list of mappings"),
@@ -340,7 +364,6 @@ WARNINGS: dict[str, tuple[str, str]] = {
         "leaderElection: {enabled: false}\n",
         "turnstile.yaml:3: leaderElection.enabled: leader election is off",
     ),
-    "an open port": ("http: {bindAddress: 0.0.0.0}\n", "turnstile.yaml:3: http.bindAddress: health and metrics can be"),
     "a trial without forecasts first": (
         "dispatcher: {forecastRoundTimeout: 5s}\n",
         "turnstile.yaml:3: dispatcher.forecastRoundTimeout: has no effect with mode AllAtOnce",

@@ -34,7 +34,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 
 {{/* The configuration file: what the values say, with what only the chart knows. */}}
 {{- define "turnstile.configuration" -}}
-{{- $fixed := dict "apiVersion" "config.multikueue-turnstile.dev/v1alpha1" "kind" "Configuration" "hub" (dict "namespace" .Release.Namespace) -}}
+{{- $http := dict "probeBindAddress" "0.0.0.0" "probePort" 9645 -}}
+{{- if .Values.metrics.enabled -}}
+{{- $files := dict "certificateFile" "/etc/turnstile-tls/tls.crt" "keyFile" "/etc/turnstile-tls/tls.key" -}}
+{{- $http = merge $http $files (dict "bindAddress" "0.0.0.0" "authorization" "Kubernetes") -}}
+{{- end -}}
+{{- $fixed := dict "apiVersion" "config.multikueue-turnstile.dev/v1alpha1" "kind" "Configuration" "hub" (dict "namespace" .Release.Namespace) "http" $http -}}
 {{- mergeOverwrite (deepCopy .Values.configuration) $fixed | toYaml -}}
 {{- end -}}
 
@@ -57,6 +62,11 @@ metadata:
   labels:
     {{- include "turnstile.labels" $context | nindent 4 }}
 rules:
+  {{- range $rule := $role.rules }}
+  {{- if and (has "leases" $rule.resources) (has "turnstile" ($rule.resourceNames | default list)) }}
+  {{- $_ := set $rule "resourceNames" (list (dig "leaderElection" "leaseName" "turnstile" $context.Values.configuration)) }}
+  {{- end }}
+  {{- end }}
   {{- toYaml $role.rules | nindent 2 }}
 ---
 apiVersion: rbac.authorization.k8s.io/v1

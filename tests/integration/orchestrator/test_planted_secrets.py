@@ -1,0 +1,186 @@
+"""Secrets are planted in everything that is read, and looked for in everything that is written."""
+
+import asyncio
+import base64
+import json
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+import yaml
+
+from localcluster.auth import User
+from localcluster.cluster import LocalCluster
+from localcluster.registry import all_kinds
+from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, Cluster
+from tests.integration.orchestrator.test_run import CONFIGURATION, ended, start
+from tests.integration.orchestrator.world import CHECK, CONFIG, SYSTEM, World
+from tests.virtual_time import VirtualClock, until
+
+MARK = "S3CR3T"
+TOKENS = {name: f"{MARK}-{name}-token-of-a-worker" for name in ("good", "rejected", "http")}
+PLUGIN = '#!/bin/sh\necho "$PLANTED" >&2\necho "{\\"token\\": \\"$PLANTED\\""\nexit 3\n'
+NOT_YAML = f"users: [ {{ token: {MARK}-not-yaml\n"
+
+
+def spoilt(good: dict[str, Any], cluster: dict[str, Any] | None = None, user: dict[str, Any] | None = None) -> str:
+    document = json.loads(json.dumps(good))
+    document["clusters"][0]["cluster"] |= cluster or {}
+    if user is not None:
+        document["users"][0]["user"] = user
+    return yaml.safe_dump(document)
+
+
+def kubeconfigs(good: dict[str, Any], plugin: Path) -> dict[str, str]:
+    """Return kubeconfigs, one of them good, each with another kind of secret in it."""
+    key = f"-----BEGIN PRIVATE KEY-----\n{MARK}-key\n-----END PRIVATE KEY-----\n"
+    encoded = base64.b64encode(key.encode()).decode()
+    env = [{"name": "PLANTED", "value": f"{MARK}-env"}]
+    run = {
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "command": str(plugin),
+        "args": [f"--password={MARK}-argument"],
+        "env": env,
+        "interactiveMode": "Never",
+    }
+    return {
+        "good": spoilt(good, user={"token": TOKENS["good"]}),
+        "rejected": spoilt(good, user={"token": TOKENS["rejected"]}),
+        "key": spoilt(good, user={"client-certificate-data": encoded, "client-key-data": encoded}),
+        "password": spoilt(good, user={"username": "admin", "password": f"{MARK}-password"}),
+        "exec": spoilt(good, user={"exec": run}),
+        "proxy": spoilt(good, {"proxy-url": f"http://user:{MARK}-proxy@proxy.example:3128"}),
+        "address": spoilt(good, {"server": f"https://user:{MARK}-server@worker.example"}),
+        "lines": spoilt(good, user={"token": f"{MARK}-with\nlines"}),
+        "nonsense": NOT_YAML,
+    }
+
+
+def objects_of(hub: LocalCluster) -> str:
+    """Return everything on the hub but the Secrets in which the kubeconfigs are."""
+    kinds = [kind for kind in all_kinds() if kind.plural != "secrets"]
+    return json.dumps([hub.store.list(kind) for kind in kinds], default=str)
+
+
+async def printed(*arguments: str) -> str:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-P",
+        "-m",
+        "manager",
+        *arguments,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    output, _ = await process.communicate()
+    return output.decode()
+
+
+async def answered(place: str) -> str:
+    """Return what readers get, good ones and bad ones."""
+    found = []
+    async with aiohttp.ClientSession(trust_env=False) as session:
+        for token in (TOKENS["http"], f"{MARK}-guessed"):
+            for path in ("/metrics", "/v1/workers", "/v1/workloads", f"/v1/workloads/{MARK.lower()}-x/y/explanation"):
+                headers = {"Authorization": f"Bearer {token}"}
+                async with session.get(f"http://{place}{path}", headers=headers) as answer:
+                    found.append(await answer.text())
+    return "\n".join(found).replace(f"{MARK.lower()}-x", "")  # what was asked for may be named in the answer
+
+
+@pytest.mark.parametrize("form", ["json", "console"])
+async def test_no_planted_secret_comes_out_anywhere(tmp_path: Path, form: str) -> None:
+    plugin = tmp_path / "plugin"
+    plugin.write_text(PLUGIN)
+    plugin.chmod(0o700)
+    (tmp_path / "http-token").write_text(TOKENS["http"])
+    users = [User("worker", TOKENS["good"])]
+    async with LocalCluster("hub", tmp_path) as hub, LocalCluster("good", tmp_path, users=users) as worker:
+        hub.store.create(hub.store.kind("namespaces"), {"metadata": {"name": SYSTEM}})
+        documents = kubeconfigs(yaml.safe_load(worker.kubeconfig_path.read_text()), plugin)
+        register(hub, documents)
+        for cluster in (hub, worker):
+            cluster.store.create(cluster.store.kind("namespaces"), {"metadata": {"name": NAMESPACE}})
+        clock = VirtualClock()
+        World(clock, Cluster("hub", tmp_path, clock, local=hub), {}).queue()
+        listed = []
+        for name, document in documents.items():
+            (tmp_path / f"{name}.kubeconfig").write_text(document)
+            listed.append({"name": f"file-{name}", "kubeconfig": {"path": str(tmp_path / f"{name}.kubeconfig")}})
+        sections: dict[str, Any] = {
+            "hub": {"kubeconfig": str(hub.kubeconfig_path)},
+            "jobs": {"integrations": ["batch/job"]},
+            "workers": listed,
+            "kubeconfigPolicy": {"allowedDirectories": [str(tmp_path)], "allowExecPlugins": True},
+            "logging": {"format": form, "level": "debug"},
+            "api": {"socket": str(tmp_path / "api.sock")},
+            "journal": {"path": str(tmp_path / "journal.db")},
+            "http": {"port": 0, "authorization": "TokenFile", "tokenFile": str(tmp_path / "http-token")},
+        }
+        process = await start(tmp_path, **sections)
+        log = Log(process)
+        outputs: dict[str, str] = {}
+        try:
+            await log.tells(*(name for name in documents if name not in ("good", "lines")))
+            await until(lambda: "Active" in objects_of(hub) and (tmp_path / "journal.db").exists())
+            place = log.address()
+            outputs |= {
+                "http": await answered(place),
+                "status": await printed("status", "--socket", str(tmp_path / "api.sock"), "-o", "json"),
+                "validate": await printed("config", "validate", str(tmp_path / "turnstile.yaml"), "--kubeconfigs"),
+                "hub": objects_of(hub),
+            }
+            (tmp_path / "turnstile.yaml").write_text(json.dumps({**CONFIGURATION, **sections, "hub": NOT_YAML}))
+            process.send_signal(signal.SIGHUP)
+            await log.tells("configuration.refused")
+        finally:
+            process.send_signal(signal.SIGTERM)
+            outputs["log"] = await log.rest()
+        outputs["journal"] = (tmp_path / "journal.db").read_bytes().decode("latin-1")
+    assert all(outputs.values())
+    assert "password" in outputs["validate"]
+    found = {name: text[max(0, text.find(MARK) - 200) :][:400] for name, text in outputs.items() if MARK in text}
+    assert not found
+
+
+class Log:
+    """What a process says, read as it comes."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self.text = ""
+
+    async def tells(self, *words: str) -> None:
+        assert self._process.stderr is not None
+        async with asyncio.timeout(120):
+            while not all(word in self.text for word in words):
+                line = (await self._process.stderr.readline()).decode()
+                assert line, self.text
+                self.text += line
+
+    def address(self) -> str:
+        (place,) = {word for word in self.text.replace('"', "'").split("'") if word.startswith("127.0.0.1:")}
+        return place
+
+    async def rest(self) -> str:
+        _, rest = await ended(self._process)
+        return self.text + rest
+
+
+def register(hub: LocalCluster, documents: dict[str, str]) -> None:
+    """Make every kubeconfig the Secret of a MultiKueueCluster too, all of one check."""
+    for name, document in documents.items():
+        data = {"kubeconfig": base64.b64encode(document.encode()).decode()}
+        secret = {"metadata": {"name": name, "namespace": SYSTEM}, "data": data}
+        hub.store.create(hub.store.kind("secrets"), secret, SYSTEM)
+        source = {"kubeConfig": {"location": name, "locationType": "Secret"}}
+        cluster = {"metadata": {"name": name}, "spec": {"clusterSource": source}}
+        hub.store.create(hub.store.kind("multikueueclusters", KUEUE), cluster)
+    config = {"metadata": {"name": CONFIG}, "spec": {"clusters": sorted(documents)}}
+    hub.store.create(hub.store.kind("multikueueconfigs", KUEUE), config)
+    parameters = {"apiGroup": KUEUE, "kind": "MultiKueueConfig", "name": CONFIG}
+    spec = {"controllerName": "multikueue-turnstile.dev/orchestrator", "parameters": parameters}
+    hub.store.create(hub.store.kind("admissionchecks", KUEUE), {"metadata": {"name": CHECK}, "spec": spec})

@@ -1,0 +1,234 @@
+"""SIGHUP: what may change changes, what is as it was is left alone, and a wrong file changes nothing."""
+
+import asyncio
+import json
+import shutil
+import signal
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from localcluster.auth import User
+from localcluster.cluster import LocalCluster
+from tests.integration.orchestrator.test_run import CONFIGURATION, ended, logged, start
+from tests.integration.orchestrator.world import SYSTEM
+from tests.virtual_time import until
+
+OTHER_TOKEN = "another-token-of-the-same-worker"
+
+
+def watches(cluster: LocalCluster) -> int:
+    """Return how many watches were ever opened on a cluster."""
+    return sum(count for asked, count in cluster.traffic.counts().items() if asked.verb == "watch")
+
+
+def lists(cluster: LocalCluster) -> int:
+    return sum(count for asked, count in cluster.traffic.counts().items() if asked.verb == "list")
+
+
+@dataclass
+class Running:
+    """A daemon, its clusters and its file."""
+
+    process: asyncio.subprocess.Process
+    directory: Path
+    hub: LocalCluster
+    workers: dict[str, LocalCluster]
+    sections: dict[str, Any]
+    heard: list[str] = field(default_factory=list)
+
+    async def reload(self, event: str = "configuration.reloaded", **changes: Any) -> dict[str, Any]:
+        """Change the file, tell the daemon, and return the log line by which it answers."""
+        self.sections = {**self.sections, **changes}
+        self.write(json.dumps({**CONFIGURATION, **self.sections}))
+        return (await self.reload_as_it_is(event))[-1]
+
+    async def reload_as_it_is(self, event: str = "configuration.reloaded") -> list[dict[str, Any]]:
+        self.process.send_signal(signal.SIGHUP)
+        return await logged(self.process, event)
+
+    def write(self, text: str) -> None:
+        (self.directory / "turnstile.yaml").write_text(text)
+
+    def entry(self, name: str, **options: Any) -> dict[str, Any]:
+        return {"name": name, "kubeconfig": {"path": str(self.directory / f"{name}.kubeconfig")}, **options}
+
+    async def connected(self, *names: str) -> None:
+        """Wait for the watches of these workers: Workloads and Jobs."""
+        await until(lambda: all(watches(self.workers[name]) >= 2 for name in names))
+
+
+@asynccontextmanager
+async def running(directory: Path) -> AsyncIterator[Running]:
+    heard: list[str] = []
+    loop = asyncio.get_running_loop()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
+        listener.bind(str(directory / "notify"))
+        listener.settimeout(0.0)
+        loop.add_reader(listener, lambda: heard.append(listener.recv(4096).decode()))
+        other = User("other", OTHER_TOKEN)
+        async with (
+            LocalCluster("hub", directory) as hub,
+            LocalCluster("w1", directory, users=[other]) as first,
+            LocalCluster("w2", directory) as second,
+        ):
+            hub.store.create(hub.store.kind("namespaces"), {"metadata": {"name": SYSTEM}})
+            workers = {"w1": first, "w2": second}
+            for name, worker in workers.items():
+                shutil.copy(worker.kubeconfig_path, directory / f"{name}.kubeconfig")
+            sections: dict[str, Any] = {
+                "hub": {"kubeconfig": str(hub.kubeconfig_path)},
+                "jobs": {"integrations": ["batch/job"]},
+                "forecast": {"enabled": False},
+                "kubeconfigPolicy": {"allowedDirectories": [str(directory)]},
+                "discovery": {"enabled": False},
+                "api": {"socket": str(directory / "api.sock")},
+                "journal": {"path": None},
+            }
+            made = Running(None, directory, hub, workers, sections, heard)  # type: ignore[arg-type]
+            made.sections["workers"] = [made.entry("w1"), made.entry("w2")]
+            environment = {"NOTIFY_SOCKET": str(directory / "notify")}
+            made.process = await start(directory, environment=environment, **made.sections)
+            try:
+                await logged(made.process, "leadership.gained")
+                await made.connected("w1", "w2")
+                await until(lambda: any(message.startswith("READY=1") for message in heard))
+                yield made
+            finally:
+                if made.process.returncode is None:
+                    made.process.send_signal(signal.SIGTERM)
+                code, rest = await ended(made.process)
+        loop.remove_reader(listener)
+    assert code == 0, rest
+    assert "Traceback" not in rest
+
+
+async def test_systemd_hears_of_the_reload_and_of_its_end(tmp_path: Path) -> None:
+    async with running(tmp_path) as daemon:
+        await daemon.reload(gcInterval="30s")
+        await until(lambda: sum(message.startswith("READY=1") for message in daemon.heard) == 2)
+        (began,) = (message for message in daemon.heard if message.startswith("RELOADING=1"))
+        assert began.splitlines()[1].removeprefix("MONOTONIC_USEC=").isdigit()
+        assert daemon.heard[-1] == "READY=1\nSTATUS=Acting"
+
+
+async def test_workers_that_stay_as_they_are_keep_their_watches(tmp_path: Path) -> None:
+    async with running(tmp_path) as daemon:
+        second = daemon.workers["w2"]
+        await daemon.reload(workers=[daemon.entry("w2")])
+        lines = await logged(daemon.process, "worker.ended")
+        assert lines[-1]["worker"] == "w1"
+        before = (watches(second), lists(second), watches(daemon.hub))
+        first_before = watches(daemon.workers["w1"])
+        await daemon.reload(workers=[daemon.entry("w1"), daemon.entry("w2")])
+        await until(lambda: watches(daemon.workers["w1"]) > first_before)
+        assert (watches(second), lists(second), watches(daemon.hub)) == before
+
+
+async def test_options_of_a_worker_change_without_a_new_connection(tmp_path: Path) -> None:
+    async with running(tmp_path) as daemon:
+        before = {name: watches(worker) for name, worker in daemon.workers.items()}
+        line = await daemon.reload(
+            workers=[daemon.entry("w1", qps=5, burst=10, gatesUnsupported="exclude"), daemon.entry("w2")],
+            gates={"policy": "PreferNoPreemption", "singleClusterPreemptionTimeout": "45s"},
+            workerLostTimeout="20m",
+        )
+        assert line["changed"] == [
+            "workers",
+            "gates.singleClusterPreemptionTimeout",
+            "gates.policy",
+            "workerLostTimeout",
+        ]
+        assert {name: watches(worker) for name, worker in daemon.workers.items()} == before
+
+
+async def test_a_rotated_kubeconfig_behind_a_swapped_link_is_taken_over(tmp_path: Path) -> None:
+    """As Secret volumes do it: a directory's link is moved to a new directory."""
+    async with running(tmp_path) as daemon:
+        document = yaml.safe_load((tmp_path / "w1.kubeconfig").read_text())
+        for index, token in enumerate((document["users"][0]["user"]["token"], OTHER_TOKEN)):
+            folder = tmp_path / f"..{index}"
+            folder.mkdir()
+            document["users"][0]["user"]["token"] = token
+            (folder / "w1").write_text(yaml.safe_dump(document))
+        (tmp_path / "..data").symlink_to("..0")
+        (tmp_path / "w1.mounted").symlink_to("..data/w1")
+        mounted = {"name": "w1", "kubeconfig": {"path": str(tmp_path / "w1.mounted")}}
+        await daemon.reload(workers=[mounted, daemon.entry("w2")])
+        before, others = watches(daemon.workers["w1"]), watches(daemon.workers["w2"])
+        (tmp_path / "..next").symlink_to("..1")
+        (tmp_path / "..next").rename(tmp_path / "..data")
+        await daemon.reload_as_it_is()
+        await until(lambda: watches(daemon.workers["w1"]) > before)
+        assert watches(daemon.workers["w2"]) == others
+
+
+async def test_a_rotated_kubeconfig_of_the_hub_is_taken_over_and_the_lease_is_kept(tmp_path: Path) -> None:
+    async with running(tmp_path) as daemon:
+        before = watches(daemon.hub)
+        other = tmp_path / "other.kubeconfig"
+        document = yaml.safe_load(daemon.hub.kubeconfig_path.read_text())
+        document["clusters"][0]["cluster"]["server"] = f"https://localhost:{daemon.hub.port}"
+        other.write_text(yaml.safe_dump(document))
+        line = await daemon.reload(hub={"kubeconfig": str(other)})
+        assert line["changed"] == ["hub.kubeconfig"]
+        await until(lambda: watches(daemon.hub) > before)
+        lease = daemon.hub.store.get(daemon.hub.store.kind("leases", "coordination.k8s.io"), "turnstile", SYSTEM)
+        renewed = lease["spec"]["renewTime"]
+
+        def was_renewed() -> bool:
+            kind = daemon.hub.store.kind("leases", "coordination.k8s.io")
+            spec = daemon.hub.store.get(kind, "turnstile", SYSTEM)["spec"]
+            return bool(spec["renewTime"] > renewed and spec["leaseTransitions"] == lease["spec"]["leaseTransitions"])
+
+        await until(was_renewed)
+
+
+async def test_what_needs_a_restart_is_named_and_the_rest_is_taken_over(tmp_path: Path) -> None:
+    async with running(tmp_path) as daemon:
+        daemon.sections["http"] = {"port": 1}
+        changes: dict[str, Any] = {
+            "leaderElection": {"leaseName": "other"},
+            "gcInterval": "30s",
+            "jobs": {"integrations": []},
+        }
+        daemon.sections.update(changes)
+        daemon.write(json.dumps({**CONFIGURATION, **daemon.sections}))
+        *earlier, line = await daemon.reload_as_it_is()
+        (waiting,) = (each for each in earlier if each["event"] == "configuration.waiting")
+        assert waiting["message"] == "needs restart: jobs.integrations, leaderElection.leaseName, http.port"
+        assert line["changed"] == ["gcInterval"]
+
+
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "a wrong value": ({"gcInterval": "never"}, 'gcInterval: "never" is not allowed: a duration of at least 1s'),
+    "an unknown field": ({"gate": {}}, 'gate: unknown field; did you mean "gates"?'),
+    "an open port": ({"http": {"bindAddress": "0.0.0.0"}}, "http.certificateFile: is required: a path, because"),  # noqa: S104 - it is refused
+    "no such kubeconfig": ({"hub": {"kubeconfig": "/nowhere/kubeconfig"}}, "hub.kubeconfig: kubeconfig file"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+async def test_a_wrong_file_changes_nothing_and_is_told_in_one_line(tmp_path: Path, case: str) -> None:
+    changes, want = WRONG[case]
+    async with running(tmp_path) as daemon:
+        before = {name: watches(cluster) for name, cluster in daemon.workers.items()}
+        line = await daemon.reload("configuration.refused", **changes, workers=[daemon.entry("w1")])
+        assert want in line["problem"]
+        assert line["level"] == "error"
+        assert line["message"] == "the configuration that was read before stays in force"
+        await until(lambda: sum(message.startswith("READY=1") for message in daemon.heard) == 2)
+        assert {name: watches(cluster) for name, cluster in daemon.workers.items()} == before
+
+
+async def test_a_file_that_is_no_yaml_is_told(tmp_path: Path) -> None:
+    async with running(tmp_path) as daemon:
+        daemon.write("a: [\n")
+        *_, line = await daemon.reload_as_it_is("configuration.refused")
+        assert "turnstile.yaml:" in line["problem"]
