@@ -37,12 +37,19 @@ class NodeState:
         self.pods: dict[ObjectKey, BoundPod] = {}
         self.load = NodeLoad()
 
+    def copy(self) -> "NodeState":
+        """Return an independent state."""
+        twin = NodeState()
+        twin.node, twin.pods, twin.load = self.node, self.pods.copy(), self.load.copy()
+        return twin
+
 
 class PodModel:
     """The live picture that forecasts are made from."""
 
     __slots__ = (
         "_arrivals",
+        "_borrowed",
         "_footprints",
         "_labels",
         "_node_of",
@@ -72,6 +79,7 @@ class PodModel:
         self._labels: SharedValues[Mapping[str, str]] = SharedValues(lambda labels: frozenset(labels.items()))
         self._arrivals: dict[ObjectKey, int] = {}
         self._sequence = count()
+        self._borrowed: set[str] = set()
 
     @classmethod
     def of(cls, objects: Iterable[Mapping[str, Any]]) -> "PodModel":
@@ -86,6 +94,18 @@ class PodModel:
             for raw in by_kind[kind]:
                 model.apply(raw)
         return model
+
+    def fork(self) -> "PodModel":
+        """Return a model to try things out in. It borrows nodes until it changes them: meanwhile leave this one as it
+        is."""
+        twin = PodModel()
+        twin.nodes, twin._borrowed = self.nodes.copy(), set(self.nodes)
+        twin.pending, twin.groups, twin.budgets = self.pending.copy(), self.groups.copy(), self.budgets.copy()
+        twin.members = {group: pods.copy() for group, pods in self.members.items()}
+        twin.priority_classes, twin.resources = self.priority_classes, self.resources
+        twin._node_of, twin._opinionated = self._node_of.copy(), self._opinionated.copy()
+        twin._footprints, twin._labels = self._footprints.copy(), self._labels.copy()
+        return twin
 
     def apply(self, raw: Mapping[str, Any]) -> None:
         """Take over an object's present state; an object that cannot be used raises InvalidObjectError."""
@@ -123,6 +143,28 @@ class PodModel:
             case "PriorityClass":
                 self.priority_classes.remove(key.name)
 
+    def read_pod(self, raw: Mapping[str, Any]) -> BoundPod | PendingPod | None:
+        """Reduce a pod to what `put_pod` takes, None when it is over; raises InvalidObjectError."""
+        check_structure("Pod", raw)
+        try:
+            if is_over(raw):
+                return None
+            if not node_name(raw):
+                return read_pending_pod(raw, self.resources, self.priority_classes, 0)
+            bound = read_bound_pod(raw, self.resources, self.priority_classes)
+        except FieldError as error:
+            raise InvalidObjectError("Pod", name_of(raw), error) from None
+        footprint, labels = self._footprints.find(bound.footprint), self._labels.find(bound.labels)
+        return replace(bound, footprint=footprint, labels=labels)
+
+    def put_pod(self, key: ObjectKey, pod: BoundPod | PendingPod | None) -> None:
+        """Take over the value of a pod; None when it is gone or over."""
+        self._forget_pod(key)
+        if isinstance(pod, BoundPod):
+            self._add_bound(pod)
+        elif pod is not None:
+            self.pending[key] = pod
+
     def dangling(self) -> Iterator[InvalidObjectError]:
         """Yield an error for every pod that is bound to a node which is not there."""
         for name, state in self.nodes.items():
@@ -151,6 +193,9 @@ class PodModel:
         state = self.nodes.get(name)
         if state is None:
             state = self.nodes[name] = NodeState()
+        elif name in self._borrowed:
+            self._borrowed.discard(name)
+            state = self.nodes[name] = state.copy()
         return state
 
     def _apply_pod(self, raw: Mapping[str, Any]) -> None:
@@ -159,18 +204,16 @@ class PodModel:
         if sequence is None:
             sequence = self._arrivals[key] = next(self._sequence)
         if is_over(raw):
-            self._forget_pod(key)
+            self.put_pod(key, None)
         elif node_name(raw):
-            bound = read_bound_pod(raw, self.resources, self.priority_classes)
-            self._forget_pod(key)
-            self._add_bound(bound)
+            self.put_pod(key, read_bound_pod(raw, self.resources, self.priority_classes))
         else:
-            waiting = read_pending_pod(raw, self.resources, self.priority_classes, sequence)
-            self._forget_pod(key)
-            self.pending[key] = waiting
+            self.put_pod(key, read_pending_pod(raw, self.resources, self.priority_classes, sequence))
 
-    def _add_bound(self, read: BoundPod) -> None:
-        pod = replace(read, footprint=self._footprints.take(read.footprint), labels=self._labels.take(read.labels))
+    def _add_bound(self, pod: BoundPod) -> None:
+        footprint, labels = self._footprints.take(pod.footprint), self._labels.take(pod.labels)
+        if footprint is not pod.footprint or labels is not pod.labels:
+            pod = replace(pod, footprint=footprint, labels=labels)
         state = self._state(pod.node)
         state.pods[pod.key] = pod
         state.load.add(pod.footprint)
@@ -185,7 +228,7 @@ class PodModel:
         name = self._node_of.pop(key, None)
         if name is None:
             return
-        state = self.nodes[name]
+        state = self._state(name)
         pod = state.pods.pop(key)
         state.load.remove(pod.footprint)
         self._footprints.drop(pod.footprint)
@@ -200,9 +243,9 @@ class PodModel:
             del self.nodes[name]
 
     def _forget_node(self, name: str) -> None:
-        state = self.nodes.get(name)
-        if state is None:
+        if name not in self.nodes:
             return
+        state = self._state(name)
         state.node = None
         if not state.pods:
             del self.nodes[name]
