@@ -19,6 +19,8 @@ from engine.pods.snapshot import SMALLEST_SAMPLE, kind_of
 from engine.pods.values import NOT_STARTED, BoundPod, Mode, PendingPod
 
 MOST_CYCLES: Final = 400
+_FEW_PODS: Final = 6
+"""Of so few pods every moment is followed at which those who leave may be gone; of more, the first and the last."""
 _MOST_CYCLES_OF_MANY_NODES: Final = 160
 _Item = tuple[UnitKind, ObjectKey]
 
@@ -101,7 +103,7 @@ class Ways:
         forecast = predict(way.model, key, self._mode)
         self.is_complete &= forecast.is_complete
         self.approximate.update(dict.fromkeys(forecast.approximate))
-        return [self._after(way, outcome) for outcome in forecast.outcomes]
+        return [after for outcome in forecast.outcomes for after in self._after(way, outcome)]
 
     def _filled(self, way: Way) -> Way | None:
         """Return what comes after the pods at the head of the queue that find room whichever nodes are chosen."""
@@ -124,7 +126,7 @@ class Ways:
             placed += 1
         return replace(way, model=model, queue=way.queue[placed:])
 
-    def _after(self, way: Way, outcome: Outcome) -> Way:
+    def _after(self, way: Way, outcome: Outcome) -> list[Way]:
         item, rest = way.queue[0], way.queue[1:]
         match outcome.result:
             case Result.UNSUPPORTED:
@@ -134,12 +136,14 @@ class Ways:
                 for key, node in outcome.bound.items():
                     model.put_pod(key, _bound(model.pending[key], node))
                 is_left = item[0] is UnitKind.POD_GROUP and bool(model.pending_members(item[1]))
-                return replace(way, model=model, queue=(*rest, item) if is_left else rest)
+                return [replace(way, model=model, queue=(*rest, item) if is_left else rest)]
             case Result.PREEMPTING | Result.WAITING if outcome.units:
                 after = self._evicting(replace(way, queue=rest), outcome)
-                return after if after.is_patient else self._after_leaving(after)
+                if len(self._own) <= _FEW_PODS:
+                    return [self._after_leaving(after), after]
+                return [after if after.is_patient else self._after_leaving(after)]
         text = outcome.reason.text if outcome.reason is not None else ""
-        return replace(way, queue=rest, problem=text or way.problem)
+        return [replace(way, queue=rest, problem=text or way.problem)]
 
     def _evicting(self, way: Way, outcome: Outcome) -> Way:
         model = way.model.fork()
