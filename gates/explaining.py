@@ -11,6 +11,7 @@ from engine.forecasting.forecast import Forecast, ForecastVictim, Verdict
 from gates.actions import Decision
 from gates.ledger import last_opening
 from gates.opening import Defer, Hold, Open, Wait, next_gate, remaining_window
+from gates.pod_explaining import last_pods_line, pod_victim_line, pods_line
 from gates.settings import Settings
 from gates.view import Group, Reach, Worker
 
@@ -24,6 +25,9 @@ class WorkerExplanation:
     gate: str
     forecast: str
     victims: tuple[str, ...] = ()
+    pods: str = ""
+    """What would become of its pods there; empty where that is not forecast."""
+    pod_victims: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,8 @@ class Explanation:
     next: str
     last_forecast: str = ""
     """What became of the forecast behind the last opening."""
+    last_pods: str = ""
+    """The same about its pods."""
 
 
 def explain(
@@ -53,6 +59,7 @@ def explain(
         workers=tuple(_worker(worker, forecasts.get(worker.name), now_ns) for worker in group.listed),
         next=_next(group, decision, now_ns, settings),
         last_forecast=last,
+        last_pods=last_pods_line(record),
     )
 
 
@@ -76,7 +83,10 @@ def _worker(worker: Worker, forecast: Forecast | None, now_ns: int) -> WorkerExp
     if forecast is not None:
         text = _forecast(forecast) if worker.forecast_reliable else f"{_forecast(forecast)} [unreliable]"
         victims = tuple(_victim(victim, now_ns) for victim in forecast.victims)
-    return WorkerExplanation(worker.name, _says(worker), gate, text, victims)
+    outlook = worker.pods
+    pods = pods_line(outlook) if outlook is not None else ""
+    evicted = tuple(pod_victim_line(victim, now_ns) for victim in outlook.victims) if outlook is not None else ()
+    return WorkerExplanation(worker.name, _says(worker), gate, text, victims, pods, evicted)
 
 
 def _says(worker: Worker) -> str:

@@ -8,6 +8,7 @@ from functools import partial
 from prometheus_client import CollectorRegistry
 
 from config.kubeconfig.access import ClusterAccess
+from config.sections import Worker
 from config.settings import Configuration
 from engine.configuration import KueueConfiguration
 from engine.cost.models import CostModel
@@ -36,6 +37,8 @@ from manager.leadership import Alone, Leadership
 from manager.logs import get_log
 from manager.metrics import Metrics, Role
 from manager.observation import Observation
+from manager.pod_forecasts import PodForecasts
+from manager.pod_observation import PodObservation, mode_given
 from manager.queue import KeyedQueue
 from manager.reconciler import Hands, Listeners, Look, Pulse, Reconciler, Rules
 from manager.remote import RemoteHand
@@ -282,6 +285,8 @@ class Daemon:
         options = next((worker for worker in self._configuration.workers if worker.name == name), None)
         budget = BudgetLimits(float(options.qps), options.burst) if options is not None else BudgetLimits()
         notices = Notices(self._wakeups.remote_workload, self._wakeups.remote_job, self._wakeups.worker)
+        observation = self._observe(name, access)
+        pods = self._observe_pods(options, access, observation) if options is not None else None
         return WorkerLink(
             name,
             access,
@@ -290,7 +295,8 @@ class Daemon:
             self.identity.origin,
             self._kinds,
             notices,
-            self._observe(name, access),
+            observation,
+            pods=pods,
         )
 
     def _observe(self, name: str, access: ClusterAccess) -> Observation | None:
@@ -298,6 +304,15 @@ class Daemon:
             return None
         kueue = self._kueues.get(name) or load_kueue_configuration(None)
         return Observation(name, access, self._surroundings, kueue, self._wakeups.remote_workload)
+
+    def _observe_pods(
+        self, options: Worker, access: ClusterAccess, observation: Observation | None
+    ) -> PodForecasts | None:
+        if observation is None or not options.pod_forecast:
+            return None
+        mode = mode_given(options.pod_forecast_mode)
+        observe = partial(PodObservation, options.name, access, self._surroundings, mode)
+        return PodForecasts(observation.cluster, self._wakeups.remote_workload, observe)
 
 
 def _ns(seconds: float) -> int:

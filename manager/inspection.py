@@ -80,6 +80,8 @@ class Inspector:
             "copies": len(link.workloads.cache),
             "forecast": "off",
             "hitRate": None,
+            "podForecast": "off",
+            "podHitRate": None,
         }
         if self._forecasts is not None and link.observation is not None:
             results = self._forecasts.results(name)
@@ -87,6 +89,9 @@ class Inspector:
             entry["forecast"] = link.observation.why_silent() or reliable
             entry["hitRate"] = hit_rate(results)
             entry["workloads"] = len(link.observation.cluster.tenants)
+        if self._forecasts is not None and link.pods is not None:
+            entry["podForecast"] = link.pods.observation.why_silent() or "on"
+            entry["podHitRate"] = hit_rate(self._forecasts.pod_results(name))
         return entry
 
 
@@ -99,4 +104,5 @@ def _workload(record: HubRecord, ours: frozenset[str]) -> Obj:
         "nominated": list(record.nominated),
         "message": entry.message if entry is not None else "",
         "forecast": str(record.forecast.result) if record.forecast is not None else "",
+        "podForecast": str(record.forecast.pods.result) if record.forecast and record.forecast.pods else "",
     }

@@ -23,6 +23,7 @@ from manager.kinds import WORKLOADS, api_kind
 from manager.logs import get_log
 from manager.observation import Observation
 from manager.permissions import complaint, needs_on_worker
+from manager.pod_forecasts import PodForecasts
 from workerclient.cache import Unreadable
 from workerclient.cluster import ClientLimits, ClusterClient, Connection, ConnectionReport, Followed, Surroundings
 from workerclient.errors import ClusterError
@@ -70,10 +71,14 @@ class WorkerLink:
         kinds: Sequence[JobKind],
         notices: Notices,
         observation: Observation | None = None,
+        *,
+        pods: PodForecasts | None = None,
     ) -> None:
         self.name = name
         self.observation = observation
         """What forecasts are made from; None when they are switched off."""
+        self.pods = pods
+        """What is said about pods; None unless the worker's entry asks for it."""
         self.access = access
         self.dialect: Dialect = KUEUE
         self.memory: dict[Key, Remembered] = {}
@@ -202,12 +207,16 @@ class WorkerLink:
             group.create_task(self._doubt())
             if self.observation is not None:
                 group.create_task(self.observation.run())
+            if self.pods is not None:
+                group.create_task(self.pods.observation.run())
 
     def reconfigure(self, access: ClusterAccess) -> None:
         """Go on with another address or identity."""
         self.client.reconfigure(access)
         if self.observation is not None:
             self.observation.reconfigure(access)
+        if self.pods is not None:
+            self.pods.observation.reconfigure(access)
         self.access = access
         if self.report.connection is Connection.CONNECTED:
             self._is_understood = False  # it may be another cluster, or an upgraded one

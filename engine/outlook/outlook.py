@@ -44,14 +44,18 @@ def pod_outlook(
     approximate = tuple(_rivals(model, pods))
     if not any(pod.group is not None for pod in pods) and all(certainly_fit(start, pod_sets) for start in starts):
         outcomes = (PodOutcome(),)
-        return PodOutlook(PodVerdict.FITS, now_ns, str(mode), pods=len(pods), outcomes=outcomes, approximate=approximate)
+        return PodOutlook(
+            PodVerdict.FITS, now_ns, str(mode), pods=len(pods), outcomes=outcomes, approximate=approximate
+        )
     ways = Ways(mode, pod_sets, len(model.nodes))
     try:
         _follow_all(ways, starts, pod_sets, leaving)
     except UnsupportedError as error:
         return unsupported(str(error), now_ns, str(mode))
     approximate = (*ways.approximate, *approximate)
-    return _of_ends(ways, model, PodOutlook(PodVerdict.FITS, now_ns, str(mode), pods=len(pods), approximate=approximate))
+    return _of_ends(
+        ways, model, PodOutlook(PodVerdict.FITS, now_ns, str(mode), pods=len(pods), approximate=approximate)
+    )
 
 
 def _follow_all(
@@ -148,7 +152,9 @@ def _message(end: End, pods: int) -> str:
 
 def pod_cost(model: PodModel, victims: Iterable[PodVictim], now_ns: int) -> PodCost:
     """Add up what evicting these pods destroys."""
-    found = [pod for victim in victims if (pod := model.bound_pod(ObjectKey(victim.namespace, victim.name))) is not None]
+    found = [
+        pod for victim in victims if (pod := model.bound_pod(ObjectKey(victim.namespace, victim.name))) is not None
+    ]
     accelerators = [index for index, name in enumerate(model.resources.names) if "/" in name]
     return PodCost(
         pods=len(found),

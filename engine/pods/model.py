@@ -24,6 +24,7 @@ from engine.pods.values import BoundPod, Budget, Footprint, Node, PendingPod, Po
 
 KINDS: Final = ("PriorityClass", "Node", "PodGroup", "PodDisruptionBudget", "Pod")
 """What the model holds, in the order in which one list is best applied: names before what uses them."""
+CLUSTER_WIDE: Final = ("PriorityClass", "Node")
 
 
 class NodeState:
@@ -109,24 +110,49 @@ class PodModel:
 
     def apply(self, raw: Mapping[str, Any]) -> None:
         """Take over an object's present state; an object that cannot be used raises InvalidObjectError."""
-        kind = raw["kind"]
+        kind, value = raw["kind"], self.read(raw["kind"], raw)
+        key = pod_key(raw) if kind not in CLUSTER_WIDE else ObjectKey("", raw["metadata"]["name"])
+        if kind == "Pod":
+            sequence = self._arrivals.get(key)
+            if sequence is None:
+                sequence = self._arrivals[key] = next(self._sequence)
+            if isinstance(value, PendingPod):
+                value = replace(value, arrival=(value.arrival[0], sequence))
+        self.put(kind, key, value)
+
+    def read(self, kind: str, raw: Mapping[str, Any]) -> Any:
+        """Reduce an object to what `put` takes, None for a pod that is over; raises InvalidObjectError."""
         check_structure(kind, raw)
         try:
             match kind:
                 case "Node":
-                    self._state(raw["metadata"]["name"]).node = read_node(raw, self.resources)
+                    return read_node(raw, self.resources)
                 case "Pod":
-                    self._apply_pod(raw)
+                    return self._read_pod(raw)
                 case "PodGroup":
-                    group = read_group(raw, self.priority_classes)
-                    self.groups[group.key] = group
+                    return read_group(raw, self.priority_classes)
                 case "PodDisruptionBudget":
-                    budget = read_budget(raw)
-                    self.budgets[budget.key] = budget
+                    return read_budget(raw)
                 case _:
-                    self.priority_classes.add(PriorityClass.from_raw(raw))
+                    return PriorityClass.from_raw(raw)
         except FieldError as error:
             raise InvalidObjectError(kind, name_of(raw), error) from None
+
+    def put(self, kind: str, key: ObjectKey, value: Any) -> None:
+        """Take over what `read` made of an object; None when it is gone, or over."""
+        match kind:
+            case "Pod":
+                self.put_pod(key, value)
+            case _ if value is None:
+                self.forget(kind, key)
+            case "Node":
+                self._state(key.name).node = value
+            case "PodGroup":
+                self.groups[key] = value
+            case "PodDisruptionBudget":
+                self.budgets[key] = value
+            case _:
+                self.priority_classes.add(value)
 
     def forget(self, kind: str, key: ObjectKey) -> None:
         """Remove an object that was deleted; the namespace of a cluster-scoped one is empty."""
@@ -142,20 +168,6 @@ class PodModel:
                 self.budgets.pop(key, None)
             case "PriorityClass":
                 self.priority_classes.remove(key.name)
-
-    def read_pod(self, raw: Mapping[str, Any]) -> BoundPod | PendingPod | None:
-        """Reduce a pod to what `put_pod` takes, None when it is over; raises InvalidObjectError."""
-        check_structure("Pod", raw)
-        try:
-            if is_over(raw):
-                return None
-            if not node_name(raw):
-                return read_pending_pod(raw, self.resources, self.priority_classes, 0)
-            bound = read_bound_pod(raw, self.resources, self.priority_classes)
-        except FieldError as error:
-            raise InvalidObjectError("Pod", name_of(raw), error) from None
-        footprint, labels = self._footprints.find(bound.footprint), self._labels.find(bound.labels)
-        return replace(bound, footprint=footprint, labels=labels)
 
     def put_pod(self, key: ObjectKey, pod: BoundPod | PendingPod | None) -> None:
         """Take over the value of a pod; None when it is gone or over."""
@@ -198,17 +210,14 @@ class PodModel:
             state = self.nodes[name] = state.copy()
         return state
 
-    def _apply_pod(self, raw: Mapping[str, Any]) -> None:
-        key = pod_key(raw)
-        sequence = self._arrivals.get(key)
-        if sequence is None:
-            sequence = self._arrivals[key] = next(self._sequence)
+    def _read_pod(self, raw: Mapping[str, Any]) -> BoundPod | PendingPod | None:
         if is_over(raw):
-            self.put_pod(key, None)
-        elif node_name(raw):
-            self.put_pod(key, read_bound_pod(raw, self.resources, self.priority_classes))
-        else:
-            self.put_pod(key, read_pending_pod(raw, self.resources, self.priority_classes, sequence))
+            return None
+        if not node_name(raw):
+            return read_pending_pod(raw, self.resources, self.priority_classes, 0)
+        bound = read_bound_pod(raw, self.resources, self.priority_classes)
+        footprint, labels = self._footprints.find(bound.footprint), self._labels.find(bound.labels)
+        return replace(bound, footprint=footprint, labels=labels)
 
     def _add_bound(self, pod: BoundPod) -> None:
         footprint, labels = self._footprints.take(pod.footprint), self._labels.take(pod.labels)

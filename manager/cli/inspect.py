@@ -81,8 +81,14 @@ def explain(
     for each in found["workers"]:
         for victim in each.get("victims") or ():
             typer.echo(f"  {each['name']} would preempt {victim}")
+        if each.get("pods"):
+            typer.echo(f"  pods on {each['name']}: {each['pods']}")
+        for victim in each.get("pod_victims") or ():
+            typer.echo(f"  {each['name']} would evict pod {victim}")
     if found.get("last_forecast"):
         typer.echo(f"last forecast: {found['last_forecast']}")
+    if found.get("last_pods"):
+        typer.echo(f"last forecast of pods: {found['last_pods']}")
     typer.echo(f"next: {found['next']}")
 
 
