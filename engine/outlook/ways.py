@@ -122,7 +122,7 @@ class Ways:
         model = way.model.fork()
         placed = 0
         for key, node in zip(run, places, strict=False):
-            model.put_pod(key, _bound(model.pending[key], node))
+            model.put_pod(key, bound_to(model.pending[key], node))
             placed += 1
         return replace(way, model=model, queue=way.queue[placed:])
 
@@ -134,7 +134,7 @@ class Ways:
             case Result.SCHEDULED:
                 model = way.model.fork()
                 for key, node in outcome.bound.items():
-                    model.put_pod(key, _bound(model.pending[key], node))
+                    model.put_pod(key, bound_to(model.pending[key], node))
                 is_left = item[0] is UnitKind.POD_GROUP and bool(model.pending_members(item[1]))
                 return [replace(way, model=model, queue=(*rest, item) if is_left else rest)]
             case Result.PREEMPTING | Result.WAITING if outcome.units:
@@ -171,7 +171,7 @@ class Ways:
             if pod is not None and pod.group is None and pod.nominated_node:
                 state = model.nodes[pod.nominated_node]
                 is_room = state.node is not None and state.load.fits(state.node, pod.footprint)
-                model.put_pod(key, _bound(pod, pod.nominated_node) if is_room else replace(pod, nominated_node=""))
+                model.put_pod(key, bound_to(pod, pod.nominated_node) if is_room else replace(pod, nominated_node=""))
         waiting = [item for item in way.queue if item[0] is UnitKind.POD_GROUP or item[1] in model.pending]
         again = self.queue_of(model, (model.pending[key] for key in self._own if key in model.pending))
         queue = (*waiting, *(item for item in again if item not in waiting))
@@ -195,7 +195,8 @@ class Ways:
         return frozenset(way.victims), way.leaving, queue, frozenset(places.items()), way.is_patient
 
 
-def _bound(pod: PendingPod, node: str) -> BoundPod:
+def bound_to(pod: PendingPod, node: str) -> BoundPod:
+    """Return a pending pod as it is once it has its node."""
     return BoundPod(
         key=pod.key,
         node=node,

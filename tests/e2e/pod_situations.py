@@ -40,7 +40,7 @@ class Stage:
 def random_stage(dice: Random) -> Stage:
     """Return a small situation in which pods have to go, or cannot, or need not."""
     nodes = {f"n{number}": dice.choice([4, 4, 6]) for number in range(1, dice.choice([2, 2, 3]) + 1)}
-    bystanders = []
+    bystanders: list[Bystander] = []
     for name, room in nodes.items():
         free = room - 1  # the victim of the quota is somewhere, too
         while free > 0 and dice.random() < 0.9:

@@ -6,13 +6,14 @@ Repeat a failing run with TURNSTILE_DIFFERENTIAL_SEED=<the seed it printed>; wid
 import json
 import os
 import secrets
-from random import Random
+from collections.abc import Callable
 from typing import Any
 
 from config.names import MULTIKUEUE_NAME
 from gates import marks
 from tests.conformance.client import Obj
 from tests.conformance.resources import JOBS
+from tests.differential.dice import dice
 from tests.e2e.clusters import Cluster
 from tests.e2e.pod_situations import (
     Bystander,
@@ -50,12 +51,10 @@ async def played(scene: Scene, worker: Cluster, stage: Stage, name: str) -> Obj:
     await add_nodes(scene, worker, stage)
     low = scene.job(f"{name}-low", cpu=1)
     asked = stage.cpu * stage.pods
-    fillers = _QUOTA - asked + 1
-    low["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "1"
     (await worker.api.post(JOBS.at(scene.name), low)).expect(201)
     await scene.until_runs(worker, f"{name}-low")
-    if fillers > 1:
-        await scene.occupy(worker, f"{name}-fill", cpu=fillers - 1, priority="high", managed_by="example.com/nobody")
+    if asked < _QUOTA:
+        await _hold_quota(scene, worker, f"{name}-fill", _QUOTA - asked)
     await add_bystanders(scene, worker, stage)
     document = job(scene, name, stage)
     document["spec"]["managedBy"] = MULTIKUEUE_NAME
@@ -68,7 +67,7 @@ async def played(scene: Scene, worker: Cluster, stage: Stage, name: str) -> Obj:
         workload = await scene.workload(scene.hub, name)
         annotations = (workload or {}).get("metadata", {}).get("annotations") or {}
         found = json.loads(annotations.get(marks.FORECAST) or "{}")
-        return found.get("result", "pending") != "pending" and found.get("pods", {}).get("result") != "pending"
+        return "pending" not in (found.get("result", "pending"), found.get("pods", {}).get("result", "pending"))
 
     await scene.until(is_judged, f"the forecast of {name} to be judged")
     for each in (name, f"{name}-low", f"{name}-fill"):
@@ -77,6 +76,12 @@ async def played(scene: Scene, worker: Cluster, stage: Stage, name: str) -> Obj:
     await scene.until_gone(name, [worker])
     await clear(scene, worker, stage)
     return found
+
+
+async def _hold_quota(scene: Scene, worker: Cluster, name: str, cpu: int) -> None:
+    """Let a job that cannot be preempted hold quota, without any pod."""
+    await scene.submit(name, on=worker, cpu=cpu, priority="high", managed_by="example.com/nobody")
+    await scene.until(lambda: scene.has(worker, name, "Admitted"), f"{name} to be admitted")
 
 
 async def test_pods_that_have_to_go_are_forecast_and_found_exact(real_scene: Scene) -> None:
@@ -91,14 +96,15 @@ async def test_pods_that_have_to_go_are_forecast_and_found_exact(real_scene: Sce
     assert [victim["pod"] for victim in pods["victims"]] == [f"{real_scene.name}/b1"]
 
 
-async def test_random_situations(real_scene: Scene) -> None:
+async def test_random_situations(real_scene: Scene, record_property: Callable[[str, object], None]) -> None:
     seed = int(os.environ.get(_SEED) or secrets.randbits(48))
     worker = await prepared(real_scene)
     results: list[tuple[int, Any]] = []
     for number in range(int(os.environ.get(_COUNT) or 3)):
-        stage = random_stage(Random(seed + number))
+        stage = random_stage(dice("pods", seed + number))
         found = await played(real_scene, worker, stage, f"job-{number}")
         results.append((seed + number, found["pods"]))
+        record_property(f"{_SEED}={seed + number}", f"{found['pods']['verdict']}: {found['pods']['result']}")
     missed = [(each, pods) for each, pods in results if pods["result"] not in ("exact", "none")]
     assert not missed, f"{_SEED}={seed}: {missed}"
     assert all(pods["verdict"] == "Ambiguous" for _, pods in results if pods["result"] == "none"), results

@@ -182,9 +182,8 @@ async def test_explain_names_both_kinds_of_victims(tmp_path: Path) -> None:
 
 
 def _first_worker(explanation: Obj | None) -> Obj:
-    workers = (explanation or {}).get("workers") or ({},)
-    found: Obj = workers[0]
-    return found
+    workers: list[Obj] = (explanation or {}).get("workers") or [{}]
+    return workers[0]
 
 
 async def test_a_missing_permission_costs_the_pods_and_nothing_else(tmp_path: Path) -> None:
