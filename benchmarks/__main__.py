@@ -9,6 +9,7 @@ from benchmarks import (
     forecast_first,
     local_server,
     orchestrator,
+    pod_forecast,
     pods_scale,
     worker_client,
 )
@@ -20,6 +21,7 @@ BENCHMARKS = {
     "forecast_first": forecast_first.run,
     "local_server": local_server.run,
     "orchestrator": orchestrator.run,
+    "pod_forecast": pod_forecast.run,
     "pods_scale": pods_scale.run,
     "worker_client": worker_client.run,
 }

@@ -12,14 +12,12 @@ from typing import Final
 from config.api.meta import NANOSECONDS, ObjectKey
 from engine.outlook.room import certainly_fit
 from engine.outlook.values import PodCost, PodOutcome, PodOutlook, PodVerdict, PodVictim, unsupported
-from engine.outlook.ways import End, UnsupportedError, Way, Ways
+from engine.outlook.ways import MOST_OUTCOMES, End, UnsupportedError, Way, Ways
 from engine.pods.model import PodModel
 from engine.pods.resources import CPU
 from engine.pods.unmodelled import concerns
 from engine.pods.values import BoundPod, Mode, PendingPod
 
-MOST_OUTCOMES: Final = 8
-"""A longer list of possible outcomes promises nothing."""
 _MOST_ORDERS: Final = 6
 _MILLI: Final = 1000
 
@@ -121,7 +119,7 @@ def _rivals(model: PodModel, pods: Sequence[PendingPod]) -> Iterable[str]:
 def _of_ends(ways: Ways, model: PodModel, empty: PodOutlook) -> PodOutlook:
     ends = list(ways.ends.values())
     outcomes = tuple(_outcome(end) for end in ends)
-    is_complete = ways.is_complete and 0 < len(outcomes) <= MOST_OUTCOMES
+    is_complete = ways.is_complete and bool(outcomes)
     first = ends[0] if ends else End((), 0, "")
     message = _message(first, empty.pods)
     if not is_complete or len(outcomes) > 1:

@@ -5,8 +5,9 @@ until it has ended: before the next pod has its cycle, or after all have had the
 Invariant: what is followed is a fork; the model that was given stays as it is.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 from config.api.meta import ObjectKey
@@ -15,13 +16,16 @@ from engine.outlook.values import PodVictim
 from engine.pods.answer import Outcome, Result, UnitKind
 from engine.pods.model import PodModel
 from engine.pods.predict import predict_group, predict_pod
-from engine.pods.snapshot import SMALLEST_SAMPLE, kind_of
+from engine.pods.snapshot import kind_of
 from engine.pods.values import NOT_STARTED, BoundPod, Mode, PendingPod
 
-MOST_CYCLES: Final = 400
+MOST_OUTCOMES: Final = 8
+"""A longer list of possible outcomes promises nothing, so no more are looked for."""
+_MOST_CYCLES: Final = 400
+_MOST_NODES_LOOKED_AT: Final = 10_000
+"""In all cycles together: whoever asks waits for the answer."""
 _FEW_PODS: Final = 6
 """Of so few pods every moment is followed at which those who leave may be gone; of more, the first and the last."""
-_MOST_CYCLES_OF_MANY_NODES: Final = 160
 _Item = tuple[UnitKind, ObjectKey]
 
 
@@ -59,7 +63,8 @@ class Ways:
     def __init__(self, mode: Mode, pod_sets: Sequence[Sequence[PendingPod]], nodes: int) -> None:
         self._mode = mode
         self._own = {pod.key: number for number, pods in enumerate(pod_sets) for pod in pods}
-        self._budget = MOST_CYCLES if nodes < SMALLEST_SAMPLE else _MOST_CYCLES_OF_MANY_NODES
+        self._budget = min(_MOST_CYCLES, _MOST_NODES_LOOKED_AT // max(nodes, 1))
+        self._is_spent = False
         self._seen: set[object] = set()
         self.is_complete = True
         self.approximate: dict[str, None] = {}
@@ -67,14 +72,13 @@ class Ways:
 
     def follow(self, start: Way) -> None:
         """Follow a way and all that branch off it."""
-        stack = [start]
-        while stack:
-            way = stack.pop()
-            seen = self._signature(way)
-            if seen in self._seen:
-                continue
-            self._seen.add(seen)
-            stack += reversed(self._step(way))
+        stack: list[Callable[[], list[Way]]] = [lambda: [start]]
+        while stack and not self._is_spent and (self.is_complete or not self.ends):
+            for way in reversed(stack.pop()()):
+                seen = self._signature(way)
+                if seen not in self._seen:
+                    self._seen.add(seen)
+                    stack += reversed(self._step(way))
 
     def queue_of(self, model: PodModel, pods: Iterable[PendingPod]) -> tuple[_Item, ...]:
         """Return who has a cycle: pods alone, and groups once."""
@@ -84,26 +88,29 @@ class Ways:
                 items[(UnitKind.POD, pod.key) if pod.group is None else (UnitKind.POD_GROUP, pod.group)] = None
         return tuple(items)
 
-    def _step(self, way: Way) -> list[Way]:
+    def _step(self, way: Way) -> list[Callable[[], list[Way]]]:
+        """Return what may come next, to be worked out when it is followed."""
         if not way.queue:
             if way.leaving:
-                return [self._after_leaving(way)]
+                return [lambda: [self._after_leaving(way)]]
             self._end(way)
             return []
         kind, key = way.queue[0]
         if kind is UnitKind.POD:
             filled = self._filled(way)
             if filled is not None:
-                return [filled]
+                return [lambda: [filled]]
         if self._budget == 0:
-            self.is_complete = False
+            self.is_complete, self._is_spent = False, True
             return []
         self._budget -= 1
         predict = predict_pod if kind is UnitKind.POD else predict_group
         forecast = predict(way.model, key, self._mode)
         self.is_complete &= forecast.is_complete
         self.approximate.update(dict.fromkeys(forecast.approximate))
-        return [after for outcome in forecast.outcomes for after in self._after(way, outcome)]
+        self.is_complete &= len({outcome.victims for outcome in forecast.outcomes}) <= MOST_OUTCOMES
+        followed = forecast.outcomes if self.is_complete else forecast.outcomes[:1]
+        return [partial(self._after, way, outcome) for outcome in followed]
 
     def _filled(self, way: Way) -> Way | None:
         """Return what comes after the pods at the head of the queue that find room whichever nodes are chosen."""
@@ -143,7 +150,16 @@ class Ways:
                     return [self._after_leaving(after), after]
                 return [after if after.is_patient else self._after_leaving(after)]
         text = outcome.reason.text if outcome.reason is not None else ""
-        return [replace(way, queue=rest, problem=text or way.problem)]
+        return [replace(way, queue=self._without_equals(way), problem=text or way.problem)]
+
+    def _without_equals(self, way: Way) -> tuple[_Item, ...]:
+        """Return who comes after pods like the first one: what one of them is refused, all are."""
+        kind, key = way.queue[0]
+        if kind is not UnitKind.POD:
+            return way.queue[1:]
+        refused = kind_of(way.model.pending[key])
+        is_equal = [kind is UnitKind.POD and kind_of(way.model.pending[key]) == refused for kind, key in way.queue]
+        return way.queue[is_equal.index(False) :] if False in is_equal else ()
 
     def _evicting(self, way: Way, outcome: Outcome) -> Way:
         model = way.model.fork()
@@ -182,6 +198,7 @@ class Ways:
         victims = tuple(way.victims[key] for key in sorted(way.victims))
         identity = (frozenset(way.victims), unplaced == 0)
         self.ends.setdefault(identity, End(victims, unplaced, way.problem))
+        self.is_complete &= len(self.ends) <= MOST_OUTCOMES
 
     def _signature(self, way: Way) -> object:
         """Return what makes two ways the same: equal pods are interchangeable."""

@@ -99,7 +99,8 @@ class PodModel:
     def fork(self) -> "PodModel":
         """Return a model to try things out in. It borrows nodes until it changes them: meanwhile leave this one as it
         is."""
-        twin = PodModel()
+        twin = PodModel.__new__(PodModel)
+        twin._arrivals, twin._sequence = {}, count()
         twin.nodes, twin._borrowed = self.nodes.copy(), set(self.nodes)
         twin.pending, twin.groups, twin.budgets = self.pending.copy(), self.groups.copy(), self.budgets.copy()
         twin.members = {group: pods.copy() for group, pods in self.members.items()}
