@@ -22,7 +22,7 @@ from engine.pods.values import NOT_STARTED, BoundPod, Mode, PendingPod
 MOST_OUTCOMES: Final = 8
 """A longer list of possible outcomes promises nothing, so no more are looked for."""
 _MOST_CYCLES: Final = 400
-_MOST_NODES_LOOKED_AT: Final = 10_000
+_MOST_NODES_LOOKED_AT: Final = 5_000
 """In all cycles together: whoever asks waits for the answer."""
 _FEW_PODS: Final = 6
 """Of so few pods every moment is followed at which those who leave may be gone; of more, the first and the last."""
