@@ -39,6 +39,9 @@ class KueueOptions:
     feature_gates: Mapping[str, bool] = field(default_factory=dict)
     multi_kueue: Mapping[str, Any] = field(default_factory=dict)
     """The section `multiKueue` of its configuration."""
+    fair_sharing: Mapping[str, Any] | None = None
+    """The section `fairSharing`; None leaves fair sharing off."""
+    binary: build.Binary = build.KUEUE
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,8 @@ class Kueue:
     processes: ProcessGroup
     place: Place
     running: Running
+    options: KueueOptions
+    """What it was first started with."""
 
     def is_ready(self) -> bool:
         """Tell whether it is ready, asked as a kubelet would."""
@@ -73,10 +78,12 @@ class Kueue:
             except OSError:
                 return False
 
-    def restart(self, options: KueueOptions) -> None:
-        """Stop it and start it anew with these options."""
+    def restart(self, options: KueueOptions | None = None) -> None:
+        """Stop it and start it anew, with its own options or with others."""
+        options = options or self.options
         self.running.stop()
         _write_configuration(self.place, options)
+        self.running.arguments = [str(build.ensure_built(options.binary)), *self.running.arguments[1:]]
         self.processes.start_again(self.running)
         self.wait_until_effective()
 
@@ -90,7 +97,7 @@ def start(
     processes: ProcessGroup, server: ApiServer, directory: Path, options: KueueOptions, *, prefix: str = ""
 ) -> Kueue:
     """Install Kueue's kinds and webhooks, start it, and return once it does its work."""
-    binary = build.ensure_built(build.KUEUE)
+    binary = build.ensure_built(options.binary)
     place = Place(directory, *free_ports(2))
     _write_configuration(place, options)
     shutil.copy(server.certificates.server_certificate, directory / "tls.crt")
@@ -104,7 +111,7 @@ def start(
         "--zap-log-level=2",
     ]
     running = processes.start(f"{prefix}kueue", arguments, {build.KUEUE_METRICS_CERTIFICATES: str(directory)})
-    kueue = Kueue(server, processes, place, running)
+    kueue = Kueue(server, processes, place, running, options)
     running.wait_until(kueue.is_ready, seconds=_READY_SECONDS)
     objects.apply(server, _webhooks(server, place))
     kueue.wait_until_effective()
@@ -128,6 +135,7 @@ def _write_configuration(place: Place, options: KueueOptions) -> None:
                 "integrations": {"frameworks": ["batch/job"]},
                 "multiKueue": {"gcInterval": "10s", **options.multi_kueue},
                 "featureGates": {**_GATES, **options.feature_gates},
+                **({} if options.fair_sharing is None else {"fairSharing": options.fair_sharing}),
             }
         )
     )
