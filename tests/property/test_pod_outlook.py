@@ -41,7 +41,8 @@ def situation(random: Random) -> tuple[PodModel, tuple[tuple[PendingPod, ...], .
 
 
 def _tenants(random: Random, place: Json) -> list[Json]:
-    free, found = int(place["status"]["allocatable"]["cpu"]), []
+    found: list[Json] = []
+    free = int(place["status"]["allocatable"]["cpu"])
     name = place["metadata"]["name"]
     while free > 0 and random.random() < 0.9:
         cpu = min(free, random.randint(1, 4))

@@ -124,7 +124,8 @@ def test_a_record_of_too_many_pods_keeps_none() -> None:
 
 def test_a_record_of_pods_that_makes_no_sense_is_as_good_as_none() -> None:
     document = json.loads(format_record(PENDING))
-    for odd in ([], {"verdict": "?"}, "x"):
+    oddities: list[object] = [[], {"verdict": "?"}, "x"]
+    for odd in oddities:
         assert parse_record(json.dumps({**document, "pods": odd})) is None
 
 
