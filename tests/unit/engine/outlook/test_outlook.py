@@ -130,7 +130,7 @@ def test_a_pod_that_still_terminates_may_cost_another_one() -> None:
 def test_the_flavor_says_where() -> None:
     objects = [tainted(node("n1")), pod("a", 4, 1, on="n1"), node("n2")]
     objects[0]["metadata"]["labels"]["pool"] = "gold"
-    raw = {
+    raw: Json = {
         "metadata": {"name": "gold"},
         "spec": {"nodeLabels": {"pool": "gold"}, "tolerations": [{"key": "dedicated", "operator": "Exists"}]},
     }
