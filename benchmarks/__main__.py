@@ -10,8 +10,10 @@ from benchmarks import (
     forecast_first,
     local_server,
     orchestrator,
+    plan,
     pod_forecast,
     pods_scale,
+    policies,
     worker_client,
 )
 
@@ -24,7 +26,9 @@ BENCHMARKS = {
     "local_server": local_server.run,
     "orchestrator": orchestrator.run,
     "pod_forecast": pod_forecast.run,
+    "plan": plan.run,
     "pods_scale": pods_scale.run,
+    "policies": policies.run,
     "worker_client": worker_client.run,
 }
 

@@ -34,6 +34,7 @@ from config.sections import (
     Tracing,
     Worker,
 )
+from config.shadowsection import Shadow
 
 Tree = dict[str, Any]
 
@@ -73,6 +74,8 @@ class Configuration(Section, BaseSettings):
     """What preempting each job would cost."""
     leader_election: LeaderElection = LeaderElection()
     """One instance acts, the others stand by."""
+    shadow: Shadow = Shadow()
+    """Looking on beside Kueue's own controller."""
     http: Http = Http()
     """Health, readiness and metrics."""
     api: Api = Api()

@@ -37,7 +37,7 @@ def with_verification(decision: Decision, group: Group, now_ns: int, settings: S
     if record is None or record.result is not Result.PENDING:
         late = _late_record(group, now_ns, settings)
         return decision if late is None else _append(decision, Step((RecordForecast(late),)))
-    judgement = _judgement(record, group, now_ns, settings)
+    judgement = judgement_of(record, group, now_ns, settings)
     if judgement is None:
         return _look_again(decision, record, now_ns, settings)
     done = replace(record, result=judgement.result, message=judgement.message, verified_ns=now_ns)
@@ -64,7 +64,7 @@ def _late_record(group: Group, now_ns: int, settings: Settings) -> ForecastRecor
     return record_of(worker, last)
 
 
-def _judgement(record: ForecastRecord, group: Group, now_ns: int, settings: Settings) -> Judgement | None:
+def judgement_of(record: ForecastRecord, group: Group, now_ns: int, settings: Settings) -> Judgement | None:
     """Return the result, None while it is not known."""
     worker = group.worker(record.cluster)
     if worker is None:

@@ -1,6 +1,7 @@
 """Where each worker's kubeconfig is, and what it grants: from the configuration file or a MultiKueueCluster."""
 
 import asyncio
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,13 +39,16 @@ class Source:
 
 def sources(configuration: Configuration, hub: HubLink) -> dict[str, Source]:
     """Return the workers that there should be; an entry of the file wins over a MultiKueueCluster."""
+    clusters = (hub.clusters.cache.get(key) for key in hub.clusters.cache)
+    return known_sources(configuration, (each for each in clusters if isinstance(each, ClusterRecord)))
+
+
+def known_sources(configuration: Configuration, clusters: Iterable[ClusterRecord]) -> dict[str, Source]:
+    """Return the workers that there should be with these MultiKueueClusters on the hub."""
     options = {worker.name: worker for worker in configuration.workers}
     found: dict[str, Source] = {}
     if configuration.discovery.enabled:
-        for key in hub.clusters.cache:
-            cluster = hub.clusters.cache.get(key)
-            if isinstance(cluster, ClusterRecord):
-                found[cluster.name] = _discovered(cluster, options.get(cluster.name))
+        found = {cluster.name: _discovered(cluster, options.get(cluster.name)) for cluster in clusters}
     return found | listed_sources(configuration)
 
 

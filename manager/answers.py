@@ -11,6 +11,7 @@ import orjson
 from aiohttp import web
 
 from manager.inspection import Inspector
+from manager.planning.api import answer_plan
 from workerclient.kind import Key
 
 if TYPE_CHECKING:
@@ -37,6 +38,12 @@ def api_routes(inspector: Inspector) -> list[web.RouteDef]:
     async def overview(request: web.Request) -> web.Response:
         return answer({"now": inspector.now(), **inspector.overview(_namespace(request))})
 
+    async def shadow(_request: web.Request) -> web.Response:
+        found = inspector.shadow()
+        if found is None:
+            return _unknown("this daemon does not run in shadow mode; start one with `turnstile run --shadow`")
+        return answer({"now": inspector.now(), **found})
+
     async def explanation(request: web.Request) -> web.Response:
         key = _key(request)
         found = inspector.explain(key)
@@ -50,8 +57,13 @@ def api_routes(inspector: Inspector) -> list[web.RouteDef]:
     async def job(request: web.Request) -> web.Response:
         return answer({"workloads": inspector.workloads_of_job(request.match_info["kind"], _key(request))})
 
+    async def plan(request: web.Request) -> web.Response:
+        return answer(*await answer_plan(inspector.planner, request))
+
     return [
+        web.post("/v1/plan", plan),
         web.get("/v1/overview", overview),
+        web.get("/v1/shadow", shadow),
         web.get("/v1/{subject}", listing),
         web.get("/v1/workloads/{namespace}/{name}/explanation", explanation),
         web.get("/v1/workloads/{namespace}/{name}/timeline", timeline),

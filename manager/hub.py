@@ -67,7 +67,7 @@ class HubLink:
     ) -> None:
         self.kinds = {kind.gvk: kind for kind in kinds}
         self.namespace = namespace
-        self._controller_name = controller_name
+        self.controller_name = controller_name
         self._notices = notices
         self.client = ClusterClient("hub", access, surroundings, limits, notices.on_connection)
         self.checks: Followed[CheckRecord] = self.client.follow(
@@ -111,7 +111,7 @@ class HubLink:
 
     def is_ours(self, check: CheckRecord) -> bool:
         """Return whether a check is ours to serve."""
-        return check.controller_name == self._controller_name
+        return check.controller_name == self.controller_name
 
     def timeout_of(self, check_name: str) -> CheckTimeout:
         """Return the preemption timeout that a check sets for its Workloads."""

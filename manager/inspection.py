@@ -19,6 +19,9 @@ from gates.timeouts import with_timeout
 from manager.fleet import Fleet
 from manager.forecasts import Forecasts
 from manager.hub import HubLink
+from manager.planning.hubside import HubSide
+from manager.planning.live import LiveWorkers
+from manager.planning.planner import Planner, Terms
 from manager.reconciler import Rules
 from manager.snapshots import Snapshots
 from manager.timelines import timeline_document
@@ -50,6 +53,10 @@ class Inspector:
         clock: Clock,
         standing: Standing,
     ) -> None:
+        terms = Terms(hub.kinds, rules.settings, rules.policies)
+        self.planner = Planner(
+            HubSide(hub.client, hub.controller_name), LiveWorkers(fleet.links, hub.kinds, forecasts), terms, clock
+        )
         self._hub = hub
         self._fleet = fleet
         self._snapshots = snapshots
@@ -73,6 +80,10 @@ class Inspector:
             },
             **overview(self.workers(), self.workloads(namespace), self.gates(namespace), self.forecasts(namespace)),
         }
+
+    def shadow(self) -> Obj | None:
+        """Return the report of shadow mode; None in any other mode."""
+        return None
 
     def workers(self) -> list[Obj]:
         """Return every worker: whether it is there, and how its forecasts do."""

@@ -17,6 +17,7 @@ from typing import Final
 
 from gates.actions import Decision
 from gates.forecasts import ForecastRecord
+from gates.hindsight import Episode
 from gates.recording import RecordingError
 from gates.settings import Settings, UngatedPolicy
 from gates.view import Group
@@ -27,6 +28,8 @@ from workerclient.kind import Key
 
 DECISION: Final = "decision"
 FORECAST: Final = "forecast"
+EPISODE: Final = "episode"
+"""What shadow mode saw of one attempt to place a Workload; the last entry of an episode is its latest state."""
 
 _WAITING: Final = 10_000
 _BATCH: Final = 256
@@ -114,6 +117,12 @@ class Journal:
         """Take the record of a forecast."""
         label = str(record.result)
         self._put(Entry(self._now_ns(), FORECAST, str(workload), label, record, cause=current_cause()))
+
+    def note_episode(self, episode: Episode) -> None:
+        """Take the latest state of an episode that shadow mode sees."""
+        self._put(
+            Entry(self._now_ns(), EPISODE, episode.workload, "settled" if episode.is_settled else "open", episode)
+        )
 
     def forget(self, key: Key) -> None:
         """Keep nothing in memory of a Workload that is gone."""

@@ -51,6 +51,16 @@ _CLOCK_GRAIN_NS: Final = 2 * SECOND
 """Objects state times in whole seconds."""
 
 
+@dataclass(frozen=True, slots=True)
+class SeenVictim:
+    """A workload that was preempted, as it was when that was first seen."""
+
+    evicted: Evicted
+    at_ns: int
+    pods: int
+    running_since_ns: int | None
+
+
 @dataclass(slots=True)
 class _Trial:
     """A forecast under verification: what it would be after each change, until the first victim is seen."""
@@ -59,7 +69,7 @@ class _Trial:
     forecasts: int = 0
     is_closed: bool = False
     replays: list[Replay] = field(default_factory=list)
-    evicted: dict[ObjectKey, tuple[Evicted, int]] = field(default_factory=dict)
+    evicted: dict[ObjectKey, SeenVictim] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +92,15 @@ class Observation:
         surroundings: Surroundings,
         configuration: KueueConfiguration,
         on_progress: Callable[[str, Key], None],
+        *,
+        tells_victims: bool = False,
     ) -> None:
         self.name = name
         self.cluster = ObservedCluster(configuration)
         self.promises: dict[Key, AdmittedWorkload] = {}
         self._clock = surroundings.clock
         self._on_progress = on_progress
+        self._tells_victims = tells_victims
         self._awaited: set[Key] = set()
         self._trials: dict[Key, _Trial] = {}
         self._unreadable: dict[tuple[str, Key], str] = {}
@@ -167,8 +180,23 @@ class Observation:
             return None
         self._note_victims(trial)
         since = opened_ns + skew_ns - _CLOCK_GRAIN_NS
-        evicted = (victim for victim, at_ns in trial.evicted.values() if at_ns >= since)
+        evicted = (victim.evicted for victim in trial.evicted.values() if victim.at_ns >= since)
         return Witness(self._flavors(sight.key), tuple(sorted(evicted)), tuple(trial.replays))
+
+    def victims(self, key: Key, uid: str, since_ns: int) -> tuple[SeenVictim, ...]:
+        """Return who was preempted for a replica since then, on the worker's clock; under trial also who is gone."""
+        known = self._trials.get(key)
+        trial = known if known is not None and known.uid == uid else _Trial(uid)
+        self._note_victims(trial)
+        return tuple(victim for victim in trial.evicted.values() if victim.at_ns >= since_ns - _CLOCK_GRAIN_NS)
+
+    def still_holds(self, key: Key, uid: str) -> bool:
+        """Tell whether the model still has a replica; if so, that it goes is told."""
+        tenant = self.cluster.tenant(ObjectKey(*key))
+        if self.why_silent() or tenant is None or tenant.uid != uid:
+            return False
+        self._awaited.add(key)
+        return True
 
     def end_trial(self, key: Key) -> None:
         """Replay nothing any longer for a Workload whose forecast was judged."""
@@ -241,6 +269,8 @@ class Observation:
         if isinstance(value, Tenant) and value.preempted is not None and value.preempted.preemptor_uid == trial.uid:
             trial.is_closed = True
             _note(trial, ObjectKey(*key), value)
+            if self._tells_victims:
+                self._on_progress(self.name, tried)
         elif not (kind == WORKLOADS.kind and key == tried):
             self._replay_now(tried, trial, f"{kind} {key}", 0)
 
@@ -272,6 +302,6 @@ class Observation:
 def _note(trial: _Trial, key: ObjectKey, tenant: Tenant) -> None:
     """Remember a victim as it was first seen: it may be deleted, admitted or preempted again before anybody asks."""
     known = trial.evicted.get(key)
-    if tenant.preempted is not None and (known is None or known[0].uid != tenant.uid):
+    if tenant.preempted is not None and (known is None or known.evicted.uid != tenant.uid):
         evicted = Evicted(key.namespace, key.name, tenant.uid, tenant.preempted.reason)
-        trial.evicted[key] = (evicted, tenant.preempted.at_ns)
+        trial.evicted[key] = SeenVictim(evicted, tenant.preempted.at_ns, tenant.pods, tenant.running_since_ns)

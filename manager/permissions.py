@@ -1,19 +1,62 @@
-"""What Turnstile has to be allowed to do on a worker, and how it says what it may not."""
+"""What Turnstile has to be allowed to do on the hub and on a worker, and how it says what it may not."""
 
 from collections.abc import Iterable
 from typing import Final
 
 from gates.jobs.kinds import JobKind
-from manager.kinds import WORKLOADS, api_kind
+from manager.kinds import (
+    ADMISSION_CHECKS,
+    CLUSTERS,
+    CONFIG_MAPS,
+    CONFIGS,
+    EVENTS,
+    LEASES,
+    NAMESPACES,
+    SECRETS,
+    WORKLOADS,
+    api_kind,
+)
+from manager.observation import FOLLOWED_KINDS
+from manager.planning.hubside import CLASSES, CLUSTER_QUEUES, LOCAL_QUEUES
 from workerclient.preflight import Missing, Need
 
-_FOLLOWED: Final = ("get", "list", "watch", "create", "delete")
+_READ: Final = ("get", "list", "watch")
+_FOLLOWED: Final = (*_READ, "create", "delete")
 
 
 def needs_on_worker(kinds: Iterable[JobKind]) -> tuple[Need, ...]:
     """Return every verb that is used on a worker, none more."""
     workloads = (Need(WORKLOADS, (*_FOLLOWED, "patch")), Need(WORKLOADS, ("patch",), "status"))
     return (*workloads, *(Need(api_kind(kind), _verbs(kind)) for kind in kinds))
+
+
+def needs_of_forecasts() -> tuple[Need, ...]:
+    """Return what is read on a worker for forecasts."""
+    return tuple(Need(kind, _READ) for kind in FOLLOWED_KINDS)
+
+
+def needs_on_hub(kinds: Iterable[JobKind], namespace: str) -> tuple[Need, ...]:
+    """Return every verb that the daemon uses on the hub; `namespace` is its own there."""
+    jobs = [
+        need for kind in kinds for need in (Need(api_kind(kind), _READ), Need(api_kind(kind), ("patch",), "status"))
+    ]
+    return (
+        *(Need(kind, _READ) for kind in (ADMISSION_CHECKS, CONFIGS, CLUSTERS)),
+        *(Need(kind, ("patch",), "status") for kind in (ADMISSION_CHECKS, CLUSTERS)),
+        Need(WORKLOADS, (*_READ, "patch")),
+        Need(WORKLOADS, ("patch",), "status"),
+        *jobs,
+        Need(EVENTS, ("create",)),
+        Need(NAMESPACES, ("get",), name="kube-system"),
+        Need(SECRETS, _READ, namespace=namespace),
+        Need(CONFIG_MAPS, ("get", "create", "patch"), namespace=namespace),
+        Need(LEASES, ("get", "create", "update", "patch"), namespace=namespace),
+    )
+
+
+def needs_of_plans() -> tuple[Need, ...]:
+    """Return what `turnstile plan` and `turnstile doctor` read on the hub beside what the daemon does."""
+    return (*(Need(kind, ("get", "list")) for kind in (LOCAL_QUEUES, CLUSTER_QUEUES, *CLASSES.values())),)
 
 
 def _verbs(kind: JobKind) -> tuple[str, ...]:

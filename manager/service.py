@@ -8,7 +8,7 @@ import socket
 from collections.abc import Coroutine
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 from uuid import uuid4
 
 import uvloop
@@ -24,6 +24,7 @@ from manager.daemon import Daemon, Observers, identify
 from manager.election import Candidacy, ElectionThread
 from manager.errors import StartupError
 from manager.http import served
+from manager.inspection import Inspector
 from manager.journal import Journal, JournalLimits
 from manager.leadership import Alone, Leadership, LeadershipLostError
 from manager.logs import configure_logging, get_log
@@ -60,7 +61,7 @@ async def serve(configuration: Configuration, observers: Observers | None = None
             daemon = Daemon(configuration, access, identity, surroundings, observed, leadership=leadership)
         except ValueError as error:
             raise StartupError(f"hub.kubeconfig: {error}") from error
-        process = ProcessMetrics(surroundings.clock.now_ns(), journal)
+        process = ProcessMetrics(surroundings.clock.now_ns, journal)
         board.show((*daemon.registries, process.registry), daemon.unready)
         get_log().info("daemon.started", origin=identity.origin, http=board.addresses)
         if journal is not None:
@@ -108,8 +109,21 @@ def _observed(journal: Journal | None, traces: Traces | None, observers: Observe
     return replace(observers, on_look=journal.note_look, on_forecast=journal.note_forecast, on_forgotten=journal.forget)
 
 
+class Runs(Protocol):
+    """A daemon, whatever it does."""
+
+    elected: asyncio.Event
+
+    @property
+    def connected(self) -> asyncio.Event: ...
+    @property
+    def inspector(self) -> Inspector: ...
+    async def run(self) -> None: ...
+    async def drain(self, seconds: float) -> None: ...
+
+
 async def run_until(
-    daemon: Daemon, stopped: asyncio.Event, supervisor: Supervisor, clock: Clock, socket: Path | None = None
+    daemon: Runs, stopped: asyncio.Event, supervisor: Supervisor, clock: Clock, socket: Path | None = None
 ) -> None:
     """Run a daemon until it is told to stop; then let it finish what it is doing, in bounded time."""
     try:
@@ -129,7 +143,7 @@ async def run_until(
         raise _first(foreseen) from None
 
 
-async def _report(daemon: Daemon, supervisor: Supervisor, clock: Clock) -> None:
+async def _report(daemon: Runs, supervisor: Supervisor, clock: Clock) -> None:
     """Tell the service manager how it goes; the signs of life come from the loop that does the work."""
     await daemon.connected.wait()
     supervisor.ready("Standing by")

@@ -73,8 +73,10 @@ class WorkerLink:
         observation: Observation | None = None,
         *,
         pods: PodForecasts | None = None,
+        asks_permissions: bool = True,
     ) -> None:
         self.name = name
+        self._asks_permissions = asks_permissions
         self.observation = observation
         """What forecasts are made from; None when they are switched off."""
         self.pods = pods
@@ -174,6 +176,11 @@ class WorkerLink:
             verdict = judge_replica(replica, self.dialect, age_ns)
         return self._judgement.judge(key, verdict, may_try=may_try and replica is None)
 
+    @property
+    def honours_no_gates(self) -> bool:
+        """Return whether the worker's Kueue does not honour gates, as far as is known."""
+        return self._judgement.is_missing
+
     def remarks(self) -> list[str]:
         """Return what is worth knowing about a worker that is connected."""
         found = []
@@ -203,7 +210,8 @@ class WorkerLink:
         async with asyncio.TaskGroup() as group:
             group.create_task(self.client.run())
             group.create_task(self._understand())
-            group.create_task(self._ask_permissions())
+            if self._asks_permissions:
+                group.create_task(self._ask_permissions())
             group.create_task(self._doubt())
             if self.observation is not None:
                 group.create_task(self.observation.run())

@@ -26,7 +26,7 @@ from workerclient.endpoint import credentials_for, endpoint_for
 from workerclient.fencing import always
 from workerclient.kind import ApiKind, Key
 from workerclient.openapi import openapi_document
-from workerclient.preflight import Missing, Need, missing_permissions, served_kinds
+from workerclient.preflight import Missing, Need, missing_permissions, served_kinds, served_versions
 from workerclient.reflector import KindState, Phase, Reflector, ReflectorLimits
 from workerclient.resource import CachedKind, Line, Resource
 from workerclient.retry import RetryLimits, RetryPolicy
@@ -77,6 +77,8 @@ class Surroundings:
     plugin_environment: Mapping[str, str] = field(default_factory=dict)
     may_write: Callable[[], bool] = always
     """Asked right before each write is sent."""
+    reads_only: bool = False
+    """Nothing but GET is ever sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +150,10 @@ class ClusterClient:
         """Return for each kind whether the cluster serves it at that version."""
         return await served_kinds(self._line, kinds)
 
+    async def served_versions(self, group: str) -> tuple[str, ...]:
+        """Return the versions of a group that the cluster serves."""
+        return await served_versions(self._line, group)
+
     async def openapi(self, kind: ApiKind) -> Raw:
         """Return the cluster's description of a kind's group version."""
         return await openapi_document(self._line, kind)
@@ -216,7 +222,13 @@ class ClusterClient:
         clock, jitter = self._surroundings.clock, self._surroundings.jitter
         backoff = Backoff(jitter)
         return Transport(
-            session=Session(endpoint_for(access), clock, self._limits.session, self._surroundings.may_write),
+            session=Session(
+                endpoint_for(access),
+                clock,
+                self._limits.session,
+                self._surroundings.may_write,
+                reads_only=self._surroundings.reads_only,
+            ),
             credentials=credentials_for(access, clock, self._surroundings.plugin_environment),
             budget=self.budget,
             breaker=Breaker(clock, backoff),

@@ -31,6 +31,10 @@ class Need:
     kind: ApiKind
     verbs: tuple[str, ...]
     subresource: str = ""
+    namespace: str = ""
+    """The one namespace in which they are needed, if it is not all of them."""
+    name: str = ""
+    """The one object for which they are needed, if it is not all of them."""
 
     @property
     def resource(self) -> str:
@@ -64,6 +68,21 @@ async def served_kinds(line: Line, kinds: Iterable[ApiKind]) -> Mapping[ApiKind,
             plurals[kind.group_path] = await _plurals(line, kind.group_path)
         served[kind] = kind.plural in plurals[kind.group_path]
     return served
+
+
+async def served_versions(line: Line, group: str) -> tuple[str, ...]:
+    """Return the versions of a group that the cluster serves, the preferred one first; none if it has no such group."""
+    path = f"/apis/{group}"
+    operation = Operation(line.cluster, "get", path)
+    try:
+        body = await line.transport.call(Request(operation, "GET", path), repeatable=True)
+    except NotServed:
+        return ()
+    document = codec.decode_any_object(operation, body, "an APIGroup")
+    versions = document.get("versions")
+    if document.get("kind") != "APIGroup" or not isinstance(versions, list):
+        raise ProtocolViolation(operation, "expected an APIGroup")
+    return tuple(str(each.get("version")) for each in versions if isinstance(each, dict))
 
 
 async def missing_permissions(line: Line, needs: Iterable[Need]) -> list[Missing]:
@@ -122,6 +141,8 @@ async def _is_allowed(line: Line, need: Need, verb: str) -> bool:
         "version": need.kind.version,
         "resource": need.kind.plural,
         "subresource": need.subresource,
+        "namespace": need.namespace,
+        "name": need.name,
     }
     status = await _review(line, operation, _ACCESS_REVIEWS, {"resourceAttributes": attributes})
     if not isinstance(status.get("allowed"), bool):

@@ -85,12 +85,19 @@ class Session:
     """The connections to one cluster; to be created and closed inside the running loop."""
 
     def __init__(
-        self, endpoint: Endpoint, clock: Clock, limits: SessionLimits, may_write: Callable[[], bool] = always
+        self,
+        endpoint: Endpoint,
+        clock: Clock,
+        limits: SessionLimits,
+        may_write: Callable[[], bool] = always,
+        *,
+        reads_only: bool = False,
     ) -> None:
         self._endpoint = endpoint
         self._clock = clock
         self._limits = limits
         self._may_write = may_write
+        self._reads_only = reads_only
         self._skew = SkewEstimator()
         self._base = endpoint.server.rstrip("/")
         pool = self._pool(limits.connections)
@@ -108,6 +115,8 @@ class Session:
 
     async def send(self, request: Request, authorization: str | None) -> Answer:
         """Return the answer; raise when there is none in time, none at all, or one that is too large."""
+        if self._reads_only and request.method != "GET":
+            raise Fenced(request.operation, "not sent, because this instance only reads")
         if request.is_write and not self._may_write():
             raise Fenced(request.operation, "not sent, because this instance does not hold the Lease")
         self._in_flight += 1

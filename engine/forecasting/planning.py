@@ -21,6 +21,22 @@ def foresee(
     cluster: ObservedCluster, raw: Mapping[str, Any], promised: Iterable[AdmittedWorkload], now_ns: int
 ) -> tuple[Forecast, AdmittedWorkload | None]:
     """Return the forecast for a copy that is not there, and if it fits, the quota to hold for it."""
+    prediction = predict_copy(cluster, raw, promised, now_ns)
+    if isinstance(prediction, InvalidObjectError):
+        return unsupported(str(prediction), now_ns), None
+    found = of_copy(prediction, cluster, now_ns)
+    return found, _promise(cluster, prediction, object_key(raw)) if found.verdict is Verdict.FITS else None
+
+
+def predict_copy(
+    cluster: ObservedCluster,
+    raw: Mapping[str, Any],
+    promised: Iterable[AdmittedWorkload],
+    now_ns: int,
+    *,
+    explain: bool = False,
+) -> Prediction | InvalidObjectError:
+    """Return what becomes of a copy that is not there, were it there with its gates open; or what is wrong with it."""
     key = object_key(raw)
     with WhatIf(cluster.model) as what_if:
         try:
@@ -29,11 +45,14 @@ def foresee(
                     what_if.suppose("Workload", promise.key, promise)
             what_if.add(raw)
             what_if.open_gates(key)
-            prediction = what_if.predict(key, now_ns)
+            return what_if.predict(key, now_ns, explain=explain)
         except InvalidObjectError as error:
-            return unsupported(str(error), now_ns), None
-    found = of_prediction(_of_known(prediction, cluster), cluster, now_ns)
-    return found, _promise(cluster, prediction, key) if found.verdict is Verdict.FITS else None
+            return error
+
+
+def of_copy(prediction: Prediction, cluster: ObservedCluster, now_ns: int) -> Forecast:
+    """Return the forecast that a prediction for a copy amounts to."""
+    return of_prediction(_of_known(prediction, cluster), cluster, now_ns)
 
 
 def _of_known(prediction: Prediction, cluster: ObservedCluster) -> Prediction:

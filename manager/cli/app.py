@@ -2,12 +2,14 @@
 
 import typer
 
-from manager.cli import config, predict, predict_pods, simulate, worker
+from manager.cli import config, predict, predict_pods, shadow, simulate, worker
 from manager.cli.conventions.group import CommandGroup
 from manager.cli.cost_controller import cost_controller
 from manager.cli.demo import demo
+from manager.cli.doctor import doctor
 from manager.cli.explain import explain
 from manager.cli.local import local
+from manager.cli.plan import plan
 from manager.cli.replay import replay
 from manager.cli.run import run
 from manager.cli.status import status
@@ -26,6 +28,8 @@ app.command()(run)
 app.command()(status)
 app.command()(explain)
 app.command()(timeline)
+app.command()(plan)
+app.command()(doctor)
 app.command()(cost_controller)
 app.command()(predict.predict)
 app.command()(simulate.simulate)
@@ -34,6 +38,7 @@ app.command()(demo)
 app.command()(local)
 app.command()(replay)
 app.add_typer(config.app)
+app.add_typer(shadow.app)
 app.add_typer(worker.app)
 
 

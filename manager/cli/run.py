@@ -25,11 +25,26 @@ ConfigOption = Annotated[
 ]
 
 
-def run(config: ConfigOption = None) -> None:
+def run(
+    config: ConfigOption = None,
+    shadow: Annotated[
+        bool, typer.Option("--shadow", help="Beside Kueue's own controller: read, forecast and compare, write nothing.")
+    ] = False,
+) -> None:
     """Run the daemon until SIGTERM or Ctrl-C. Exits with 2 for a wrong configuration, with 1 if it cannot work."""
+    run_service(config, _serve_shadow if shadow else _serve)
+
+
+async def _serve(configuration: "Configuration") -> None:
     from manager.service import serve
 
-    run_service(config, serve)
+    await (_serve_shadow(configuration) if configuration.shadow.enabled else serve(configuration))
+
+
+async def _serve_shadow(configuration: "Configuration") -> None:
+    from manager.shadow.service import serve_shadow
+
+    await serve_shadow(configuration)
 
 
 def run_service(config: Path | None, serve: "Callable[[Configuration], Coroutine[None, None, None]]") -> None:

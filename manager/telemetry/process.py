@@ -1,7 +1,7 @@
 """Metrics of the process rather than of a daemon in it: build, configuration, journal, log, memory, garbage."""
 
 import platform
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from typing import Protocol
 
@@ -30,33 +30,30 @@ class Recorder(Protocol):
 class Reloads:
     """Takes note of what became of each reload of the configuration."""
 
-    def __init__(self, registry: CollectorRegistry, started_ns: int) -> None:
+    def __init__(self, registry: CollectorRegistry, now_ns: Callable[[], int]) -> None:
+        self._now_ns = now_ns
         self._results = catalogue.RELOADS.counter(registry)
         self._successful = catalogue.RELOAD_SUCCESSFUL.gauge(registry)
         self._time = catalogue.RELOAD_TIME.gauge(registry)
         for result in ("success", "failure"):
             self._results.labels(result)
         self._successful.set(1)
-        self._time.set(started_ns / 1e9)
+        self._time.set(now_ns() / 1e9)
 
-    def succeeded(self, now_ns: int) -> None:
-        """Take note that a configuration is in force."""
-        self._results.labels("success").inc()
-        self._successful.set(1)
-        self._time.set(now_ns / 1e9)
-
-    def failed(self) -> None:
-        """Take note that a configuration was refused, and the old one stays."""
-        self._results.labels("failure").inc()
-        self._successful.set(0)
+    def note(self, succeeded: bool) -> None:
+        """Take note that a configuration is in force, or was refused so that the old one stays."""
+        self._results.labels("success" if succeeded else "failure").inc()
+        self._successful.set(int(succeeded))
+        if succeeded:
+            self._time.set(self._now_ns() / 1e9)
 
 
 class ProcessMetrics:
     """The registry of one process; the journal is None where there is none."""
 
-    def __init__(self, started_ns: int, journal: Recorder | None) -> None:
+    def __init__(self, now_ns: Callable[[], int], journal: Recorder | None) -> None:
         self.registry = CollectorRegistry()
-        self.reloads = Reloads(self.registry, started_ns)
+        self.reloads = Reloads(self.registry, now_ns)
         catalogue.BUILD_INFO.gauge(self.registry).labels(_version(), platform.python_version()).set(1)
         self.registry.register(_State(journal))
         ProcessCollector(registry=self.registry)

@@ -5,17 +5,20 @@ from pathlib import Path
 from typing import Final
 
 from manager.cost.metrics import COST_CATALOGUE
+from manager.shadow.metrics import SHADOW_CATALOGUE
 from manager.telemetry.catalogue import CATALOGUE
 from manager.telemetry.families import Family
 
 TABLE_BEGIN: Final = "<!-- metrics-table:begin -->"
 TABLE_END: Final = "<!-- metrics-table:end -->"
 
+EVERY_FAMILY: Final = (*CATALOGUE, *COST_CATALOGUE, *SHADOW_CATALOGUE)
+
 
 def markdown_table() -> str:
     """Return every metric as a markdown table."""
     rows = ["| Metric | Type | Labels | Meaning |", "|---|---|---|---|"]
-    return "\n".join([*rows, *(_row(family) for family in (*CATALOGUE, *COST_CATALOGUE))])
+    return "\n".join([*rows, *(_row(family) for family in EVERY_FAMILY)])
 
 
 def with_table(markdown: str) -> str:

@@ -66,6 +66,14 @@ FIRING: dict[str, dict[str, str]] = {
     "TurnstileForecastsMissing": {"turnstile_forecast_available{cluster='w1'}": "0"},
 }
 
+ALSO_FIRING: dict[str, tuple[str, dict[str, str]]] = {
+    "the journal loses entries while its file can be written": (
+        "TurnstileJournalDegraded",
+        {"turnstile_journal_entries_dropped_total": "0+1"},
+    ),
+}
+"""The other half of conditions that have two."""
+
 QUIET: dict[str, dict[str, str]] = {
     "all is well": {},
     "one of two instances is gone": {"turnstile_leader{instance='b'}": "gone", "turnstile_leader": "1"},
@@ -154,6 +162,12 @@ def test_prometheus_takes_what_the_dashboard_asks(promtool: Path, tmp_path: Path
 @pytest.mark.parametrize("name", FIRING)
 def test_an_alert_fires_alone_on_its_condition(promtool: Path, tmp_path: Path, name: str) -> None:
     assert verdict(promtool, tmp_path, case(FIRING[name], [name])) == ""
+
+
+@pytest.mark.parametrize("situation", ALSO_FIRING)
+def test_an_alert_fires_on_the_other_half_of_its_condition(promtool: Path, tmp_path: Path, situation: str) -> None:
+    name, values = ALSO_FIRING[situation]
+    assert verdict(promtool, tmp_path, case(values, [name])) == ""
 
 
 @pytest.mark.parametrize("name", QUIET)

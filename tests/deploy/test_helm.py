@@ -48,6 +48,7 @@ VARIANTS: dict[str, Manifest] = {
     "as shipped": {},
     "everything on": ALL_ON,
     "everything off": ALL_OFF,
+    "in shadow mode": {"shadow": True},
 }
 
 Helm = Callable[..., subprocess.CompletedProcess[str]]
@@ -125,7 +126,7 @@ def test_its_configuration_is_valid(render: Render, tmp_path: Path, variant: str
 
 @pytest.mark.parametrize(
     ("name", "values"),
-    [("base", {}), ("overlays/ha", {"replicas": 3})],
+    [("base", {}), ("overlays/ha", {"replicas": 3}), ("overlays/shadow", {"shadow": True})],
 )
 def test_it_says_what_the_kustomization_says(render: Render, kubectl_program: str, name: str, values: Manifest) -> None:
     """Two ways to install must not drift apart: labels and names of generated objects aside, they are the same."""
@@ -227,6 +228,7 @@ def test_a_hub_that_is_too_old_for_the_policy_is_told(helm: Helm, package: Path)
 NOTES: dict[str, tuple[Manifest, str]] = {
     "with the policy": ({}, "kubectl label namespace NAME multikueue-turnstile.dev/managed=true"),
     "without it": ({"managedByPolicy": {"enabled": False}}, "spec.managedBy: kueue.x-k8s.io/multikueue in each job"),
+    "in shadow mode": ({"shadow": True}, "in shadow mode: it reads and writes nothing but its Lease"),
 }
 
 

@@ -10,12 +10,13 @@ import pytest
 import yaml
 
 from config.loading import load_configuration
-from tests.deploy.kubectl import Kubectl, Manifest, only, parsed
+from tests.deploy.kubectl import Kubectl, Manifest, of_kind, only, parsed
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
-KUSTOMIZATIONS = ("base", "overlays/ha")
+KUSTOMIZATIONS = ("base", "overlays/ha", "overlays/shadow")
 ROLES = sorted(path.name for path in (DEPLOY / "rbac").glob("*.yaml") if path.name != "kustomization.yaml")
 SAMPLES = sorted(path.name for path in (DEPLOY / "samples").glob("*.yaml"))
+READING = {"get", "list", "watch"}
 
 Built = Callable[[str], list[Manifest]]
 
@@ -143,3 +144,17 @@ def test_several_instances_are_spread_and_not_drained_at_once(built: Built) -> N
     ]
     assert apart["topologyKey"] == "kubernetes.io/hostname"
     assert apart["labelSelector"]["matchLabels"].items() <= labels.items()
+
+
+def test_shadow_mode_may_write_nothing_but_its_lease(built: Built) -> None:
+    manifests = built("overlays/shadow")
+    rules = [rule for role in of_kind(manifests, "ClusterRole") + of_kind(manifests, "Role") for rule in role["rules"]]
+    writing = [rule for rule in rules if not set(rule["verbs"]) <= READING]
+    assert {resource for rule in writing for resource in rule["resources"]} == {"leases"}
+    (named,) = [rule for rule in writing if "create" not in rule["verbs"]]
+    assert named["resourceNames"] == ["turnstile-shadow"]
+    assert of_kind(manifests, "MutatingAdmissionPolicy") == []
+    bound = {
+        each["roleRef"]["name"] for kind in ("RoleBinding", "ClusterRoleBinding") for each in of_kind(manifests, kind)
+    }
+    assert bound == {role["metadata"]["name"] for kind in ("Role", "ClusterRole") for role in of_kind(manifests, kind)}

@@ -15,6 +15,7 @@ from tests.conformance.servers import is_continuous_integration
 from tests.e2e.clusters import Clusters, run_local, run_real
 from tests.e2e.scene import Scene
 from tests.real_or_local import arrange
+from tests.realbed.bed import BedOptions
 from tests.realbed.build import ToolchainError, install_go
 
 _HERE = Path(__file__).parent
@@ -40,7 +41,7 @@ async def real_clusters(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterat
     try:
         if is_continuous_integration():
             install_go()
-        async with run_real(tmp_path_factory.mktemp("real")) as clusters:
+        async with run_real(tmp_path_factory.mktemp("real"), BedOptions(audited=True)) as clusters:
             yield clusters
     except ToolchainError as error:
         if is_continuous_integration():

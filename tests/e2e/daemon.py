@@ -5,7 +5,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,10 @@ _STOP_SECONDS = 30.0
 class Turnstile:
     """One daemon with its configuration file; it can be stopped, killed, frozen and started again."""
 
-    def __init__(self, directory: Path, hub_kubeconfig: str, sections: Mapping[str, Any]) -> None:
+    def __init__(
+        self, directory: Path, hub_kubeconfig: str, sections: Mapping[str, Any], options: Sequence[str] = ()
+    ) -> None:
+        self._options = options
         self._file = directory / "turnstile.yaml"
         self.log_file = directory / "turnstile.log"
         kubeconfig = directory / "hub.kubeconfig"
@@ -45,7 +48,7 @@ class Turnstile:
     async def start(self) -> None:
         """Start it; what it is connected to shows on the hub's objects."""
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("TURNSTILE_", "KUBERNETES_"))}
-        command = [sys.executable, "-P", "-m", "manager", "run", "--config", str(self._file)]
+        command = [sys.executable, "-P", "-m", "manager", "run", *self._options, "--config", str(self._file)]
         with self.log_file.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
                 *command, stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log, env=environment

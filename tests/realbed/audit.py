@@ -1,14 +1,18 @@
-"""Who asked an API server for what: its audit log, reduced to Workloads and Jobs."""
+"""Who asked an API server for what: its audit log, reduced to Workloads and Jobs, and to all that a shadow asks."""
 
 import json
 from dataclasses import dataclass
 from pathlib import Path
+
+SHADOW_NAMESPACE = "turnstile-shadow"
+SHADOW_USER = f"system:serviceaccount:{SHADOW_NAMESPACE}:turnstile"
 
 _POLICY = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",
     "omitStages": ["RequestReceived", "ResponseStarted"],
     "rules": [
+        {"level": "Metadata", "users": [SHADOW_USER]},
         {"level": "None", "verbs": ["watch"]},
         {
             "level": "Metadata",

@@ -16,7 +16,7 @@ from tests.realbed.processes import ProcessGroup, Running
 REPOSITORY = Path(__file__).parents[2]
 TURNSTILE_NAMESPACE = "turnstile-system"
 _ACCOUNT = f"/api/v1/namespaces/{TURNSTILE_NAMESPACE}/serviceaccounts/turnstile/token"
-_TOKEN_SECONDS = 2 * 24 * 3600
+_TOKEN_SECONDS = 60 * 24 * 3600
 _BACK_SECONDS = 180.0
 
 HUB_BINARIES = (build.ETCD, build.KUBE_APISERVER, build.KUBE_CONTROLLER_MANAGER, build.KUEUE)

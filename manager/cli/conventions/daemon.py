@@ -79,6 +79,8 @@ class Daemon:
         if status in (http.client.UNAUTHORIZED, http.client.FORBIDDEN):
             why = told or "no reason given"
             raise NoAnswerError(f"the daemon on {self.place} refuses ({why}); check the token in --token-file")
+        if status == http.client.SERVICE_UNAVAILABLE and told:
+            raise NoAnswerError(f"the daemon on {self.place} cannot answer now: {told}")
         if status in (http.client.BAD_REQUEST, http.client.NOT_FOUND, http.client.UNPROCESSABLE_ENTITY):
             raise UnknownError(str(told or f"the daemon answered {status}"))
         raise CommandError(f"the daemon on {self.place} answered {status}: {told or 'no reason given'}")

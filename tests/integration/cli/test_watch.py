@@ -14,6 +14,12 @@ from tests.integration.orchestrator.world import World, running
 from tests.screens.camera import ROOT
 
 _PATIENCE_SECONDS = 60.0
+_PROGRAM = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs the tests may have it ignored
+from manager.cli import main
+main()
+"""
 
 
 @asynccontextmanager
@@ -25,9 +31,9 @@ async def watching(made: World, directory: Path, *arguments: str) -> AsyncIterat
         serving = group.create_task(serve_api(socket, made.daemon.inspector))
         await made.until(socket.is_socket)
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", "-u", "-m", "manager", *arguments, "--watch", "--socket", str(socket)),
-            cwd=ROOT,
-            env={"HOME": str(directory), "PATH": os.environ["PATH"]},
+            *(sys.executable, "-P", "-u", "-c", _PROGRAM, *arguments, "--watch", "--socket", str(socket)),
+            cwd=directory,
+            env={"HOME": str(directory), "PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)},
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )

@@ -50,7 +50,7 @@ def give(worker: Cluster, *builders: Builder) -> None:
 async def forecasting(directory: Path, setting: dict[str, list[Builder]], **options: Any) -> AsyncIterator[World]:
     """Run workers with these objects, each with its Kueue, and a daemon that knows all of them."""
     names = tuple(setting)
-    kinds = {name: CURRENT.kinds() for name in names}
+    kinds = {name: CURRENT.kinds() for name in names} | options.pop("kinds", {})
     forecast = {"enabled": True, **options.pop("forecast", {})}
     async with (
         world(directory, *names, kinds=kinds, forecast=forecast, **options) as made,

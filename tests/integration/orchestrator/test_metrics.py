@@ -18,7 +18,7 @@ Scraper = Callable[[], Awaitable[Scrape]]
 @asynccontextmanager
 async def scraper(world: World) -> AsyncIterator[Scraper]:
     assert world.daemon is not None
-    async with scraping(world.daemon, ProcessMetrics(world.clock.now_ns(), None)) as scrape:
+    async with scraping(world.daemon, ProcessMetrics(world.clock.now_ns, None)) as scrape:
         yield scrape
 
 

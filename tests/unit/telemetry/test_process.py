@@ -21,13 +21,15 @@ def value(metrics: ProcessMetrics, name: str, **labels: str) -> float | None:
 
 
 def test_a_reload_that_fails_leaves_the_time_of_the_last_that_did_not() -> None:
-    made = ProcessMetrics(NOW, None)
+    now_ns = [NOW]
+    made = ProcessMetrics(lambda: now_ns[0], None)
+    now_ns[0] += 10**9
     assert value(made, "turnstile_config_last_reload_success_timestamp_seconds") == NOW / 1e9
-    made.reloads.failed()
+    made.reloads.note(succeeded=False)
     assert value(made, "turnstile_config_reloads_total", result="failure") == 1
     assert value(made, "turnstile_config_last_reload_successful") == 0
     assert value(made, "turnstile_config_last_reload_success_timestamp_seconds") == NOW / 1e9
-    made.reloads.succeeded(NOW + 10**9)
+    made.reloads.note(succeeded=True)
     assert value(made, "turnstile_config_reloads_total", result="success") == 1
     assert value(made, "turnstile_config_last_reload_successful") == 1
     assert value(made, "turnstile_config_last_reload_success_timestamp_seconds") == NOW / 1e9 + 1
@@ -35,7 +37,7 @@ def test_a_reload_that_fails_leaves_the_time_of_the_last_that_did_not() -> None:
 
 def test_the_journal_is_shown_as_it_is_when_asked() -> None:
     disk = Disk()
-    made = ProcessMetrics(NOW, disk)
+    made = ProcessMetrics(lambda: NOW, disk)
     assert value(made, "turnstile_journal_degraded") == 0
     disk.dropped, disk.is_degraded, disk.waiting = 7, True, 3
     assert value(made, "turnstile_journal_degraded") == 1
@@ -44,11 +46,11 @@ def test_the_journal_is_shown_as_it_is_when_asked() -> None:
 
 
 def test_without_a_journal_nothing_is_said_of_it() -> None:
-    assert value(ProcessMetrics(NOW, None), "turnstile_journal_degraded") is None
+    assert value(ProcessMetrics(lambda: NOW, None), "turnstile_journal_degraded") is None
 
 
 def test_it_says_which_version_runs() -> None:
-    made = ProcessMetrics(NOW, None)
+    made = ProcessMetrics(lambda: NOW, None)
     (sample,) = (s for f in made.registry.collect() for s in f.samples if s.name == "turnstile_build_info")
     assert sample.value == 1
     assert set(sample.labels) == {"version", "python"}

@@ -1,0 +1,80 @@
+"""Findings about what a cluster serves and allows, and whether its Kueue honours gates."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from config.names import KUEUE_API_VERSION, KUEUE_GROUP
+from gates.diagnosis.finding import Finding, Severity, Topic, error, warning
+from gates.dialect import KUEUE, Dialect
+from gates.records import ReplicaRecord
+from gates.settings import UngatedPolicy
+from gates.support import judge_replica
+from gates.view import GateSupport
+
+_GATE: Final = "MultiKueueOrchestratedPreemption"
+
+
+def permission_findings(
+    cluster: str, missing: Sequence[tuple[str, str]], role: str, severity: Severity = Severity.ERROR
+) -> Iterator[Finding]:
+    """Conclude from verbs that may not be used, each with its resource; `role` is the file that grants them."""
+    verbs: dict[str, list[str]] = {}
+    for verb, resource in missing:
+        verbs.setdefault(resource, []).append(verb)
+    for resource, found in verbs.items():
+        message = f"it does not allow {', '.join(found)} on {resource}"
+        yield Finding(cluster, Topic.PERMISSIONS, severity, message, f"apply {role} there, or grant these verbs")
+
+
+def version_findings(cluster: str, served: Sequence[str], absent: Iterable[str]) -> Iterator[Finding]:
+    """Conclude from the versions of Kueue's group that are served, and from needed kinds that are not."""
+    version = KUEUE_API_VERSION.partition("/")[2]
+    if not served:
+        yield error(
+            cluster, Topic.VERSIONS, f"it does not serve {KUEUE_GROUP}: Kueue is not installed", "install Kueue"
+        )
+        return
+    if version not in served:
+        message = f"it serves {KUEUE_GROUP} at {', '.join(served)}, not at {version}"
+        yield error(cluster, Topic.VERSIONS, message, "upgrade Kueue to a version that serves it")
+        return
+    for kind in absent:
+        yield error(cluster, Topic.VERSIONS, f"it does not serve {kind}", "install the definitions of this Kueue anew")
+
+
+def unserved_jobs(cluster: str, kinds: Iterable[str]) -> Iterator[Finding]:
+    """Conclude from kinds of jobs that the hub has and a worker has not."""
+    for kind in kinds:
+        message = f"it does not serve {kind}, which the hub does: such jobs never go there"
+        yield warning(cluster, Topic.VERSIONS, message, "install that kind there, or take it out of jobs.integrations")
+
+
+def gate_findings(
+    cluster: str,
+    *,
+    knows_gates: bool,
+    replicas: Iterable[tuple[ReplicaRecord, int]],
+    dialect: Dialect | None,
+    policy: UngatedPolicy,
+) -> Iterator[Finding]:
+    """Conclude from a schema, and from our copies with their ages, whether gates stop preemption there."""
+    severity = Severity.ERROR if policy is UngatedPolicy.ALLOW else Severity.WARNING
+    handled = "" if policy is UngatedPolicy.ALLOW else f" (workers[].gatesUnsupported is {policy})"
+    if not knows_gates:
+        message = f"its Kueue does not know preemption gates: it preempts as soon as it has a copy{handled}"
+        yield Finding(
+            cluster,
+            Topic.GATES,
+            severity,
+            message,
+            f"upgrade Kueue to v0.19 or later, and switch on its feature gate {_GATE}",
+        )
+        return
+    if dialect is None:
+        message = "it does not tell how its Kueue spells preemption gates; taken as Kueue v0.19 does"
+        yield warning(cluster, Topic.GATES, message, "see that its API server publishes the schema of Workloads")
+    verdicts = [judge_replica(replica, dialect or KUEUE, age_ns) for replica, age_ns in replicas]
+    if GateSupport.MISSING in verdicts and GateSupport.HONOURED not in verdicts:
+        shown = verdicts.count(GateSupport.MISSING)
+        message = f"its Kueue ignores preemption gates, as {shown} of our copies there show{handled}"
+        yield Finding(cluster, Topic.GATES, severity, message, f"switch on the feature gate {_GATE} of its Kueue")

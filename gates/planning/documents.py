@@ -1,0 +1,155 @@
+"""A plan as plain data, for the socket and for `-o json|yaml`; the tables are made from it, too."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from config.api.meta import NANOSECONDS, ObjectKey, format_time
+from config.api.quantity import format_amount
+from engine.forecasting.forecast import ForecastVictim, Verdict
+from engine.planning.outlook import Outlook, Shortfall
+from engine.planning.sizes import MAX_SIZE, Sizes
+from gates.planning.choosing import Choice, Prospect
+from gates.planning.wanted import Wanted
+from gates.view import GateSupport
+
+Obj = dict[str, Any]
+
+UNREACHABLE: Final = "Unreachable"
+FITS_BORROWING: Final = "FitsWithBorrowing"
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """The way from a LocalQueue on the hub to its workers."""
+
+    cluster_queue: str
+    check: str
+    config: str
+    clusters: tuple[str, ...]
+
+
+def plan_document(
+    wanted: Wanted,
+    route: Route,
+    priority: int,
+    pod_set: str,
+    prospects: Sequence[Prospect],
+    choice: Choice,
+    now_ns: int,
+) -> Obj:
+    """Return everything that a plan says."""
+    return {
+        "asOf": format_time(now_ns),
+        "job": {
+            "kind": wanted.kind,
+            "namespace": wanted.namespace,
+            "name": wanted.name,
+            "queue": wanted.queue,
+            "clusterQueue": route.cluster_queue,
+            "check": route.check,
+            "config": route.config,
+            "priority": priority,
+            "podSets": [
+                {"name": each.get("name", "main"), "count": each.get("count", 1)} for each in wanted.spec["podSets"]
+            ],
+        },
+        "takes": any(prospect.takes for prospect in prospects),
+        "reachable": any(prospect.outlook is not None for prospect in prospects),
+        "chosen": {"worker": choice.worker, "why": choice.why, "others": list(choice.others)},
+        "largest": {"podSet": pod_set, "atMost": MAX_SIZE, **_largest(prospects)},
+        "workers": [_worker(prospect, now_ns) for prospect in prospects],
+        "remarks": [*wanted.remarks, f"assumes that ClusterQueue {route.cluster_queue} on the hub has quota for it"],
+    }
+
+
+def _largest(prospects: Sequence[Prospect]) -> Obj:
+    known = [(prospect.sizes, prospect.name) for prospect in prospects if prospect.sizes is not None]
+    if not known:
+        return {"withoutPreemption": None, "withPreemption": None}
+    # The first of equals; with preemption first one that needs none.
+    without, name = max(known, key=lambda entry: entry[0].without_preemption)
+    preempting, other = max(known, key=lambda entry: (entry[0].with_preemption, entry[0].without_preemption))
+    return {
+        "withoutPreemption": _size_on(without.without_preemption, name),
+        "withPreemption": _size_on(preempting.with_preemption, other),
+    }
+
+
+def _size_on(size: int, worker: str) -> Obj:
+    return {"size": size, "worker": worker if size else ""}
+
+
+def _worker(prospect: Prospect, now_ns: int) -> Obj:
+    entry: Obj = {"name": prospect.name, "verdict": _verdict(prospect), "reliable": prospect.reliable}
+    outlook = prospect.outlook
+    if outlook is None:
+        return {**entry, "message": prospect.problem, "victims": [], "missing": [], "largest": None, "notes": []}
+    forecast = outlook.forecast
+    notes = [*outlook.notes, *(forecast.labels), *_gate_notes(prospect)]
+    if outlook.reduced:
+        notes += [f"pod set {name} would run with {count} pods" for name, count in outlook.reduced.items()]
+    return {
+        **entry,
+        "message": forecast.message,
+        "clusterQueue": forecast.cluster_queue,
+        "flavors": dict(forecast.flavors),
+        "borrowing": forecast.borrowing,
+        "victims": [_victim(victim, outlook, now_ns) for victim in forecast.victims],
+        "cost": {_camel(name): value for name, value in asdict(forecast.cost).items()},
+        "missing": [_shortfall(each) for each in outlook.shortfalls] if forecast.verdict is Verdict.CANNOT else [],
+        "unsuitable": list(outlook.unsuitable) if forecast.verdict is Verdict.CANNOT else [],
+        "largest": _sizes(prospect.sizes),
+        "notes": notes,
+    }
+
+
+def _verdict(prospect: Prospect) -> str:
+    if prospect.outlook is None:
+        return UNREACHABLE
+    forecast = prospect.outlook.forecast
+    return FITS_BORROWING if forecast.verdict is Verdict.FITS and forecast.borrowing else str(forecast.verdict)
+
+
+def _gate_notes(prospect: Prospect) -> list[str]:
+    if prospect.gates is GateSupport.MISSING and prospect.verdict is Verdict.PREEMPTS:
+        return ["its Kueue does not honour preemption gates: it would preempt as soon as it has a copy"]
+    return []
+
+
+def _victim(victim: ForecastVictim, outlook: Outlook, now_ns: int) -> Obj:
+    since = victim.running_since_ns
+    costs = outlook.decided_costs
+    return {
+        "workload": f"{victim.namespace}/{victim.name}",
+        "owner": victim.owner,
+        "clusterQueue": victim.cluster_queue,
+        "priority": victim.priority,
+        "pods": victim.pods,
+        "runningSeconds": None if since is None else max(0, now_ns - since) // NANOSECONDS,
+        "reason": victim.reason,
+        "preemptionCost": victim.preemption_cost,
+        "costInDecision": None if costs is None else costs.get(ObjectKey(victim.namespace, victim.name), 0),
+        "leavingAlready": victim.in_flight,
+    }
+
+
+def _shortfall(each: Shortfall) -> Obj:
+    return {
+        "podSet": each.pod_set,
+        "flavor": each.flavor,
+        "resource": each.resource,
+        "missing": format_amount(each.resource, each.missing),
+        "overCapacity": format_amount(each.resource, each.over_capacity) if each.over_capacity else "",
+    }
+
+
+def _sizes(sizes: Sizes | None) -> Obj | None:
+    if sizes is None:
+        return None
+    return {"withoutPreemption": sizes.without_preemption, "withPreemption": sizes.with_preemption}
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(part.capitalize() for part in rest)

@@ -1,0 +1,134 @@
+"""The screen of `turnstile plan`."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from manager.cli.conventions.output import Column, Obj, table
+from manager.cli.conventions.terminal import Screen, Tone, printable
+
+_TONES: Final = {
+    "Fits": Tone.GOOD,
+    "FitsWithBorrowing": Tone.GOOD,
+    "Preempts": Tone.DOUBTFUL,
+    "Cannot": Tone.BAD,
+    "Unreachable": Tone.BAD,
+}
+
+
+def lines_of(plans: Sequence[Obj], screen: Screen, *, is_wide: bool) -> list[str]:
+    """Return the screen of one plan after the other."""
+    lines: list[str] = []
+    for number, plan in enumerate(plans):
+        lines += [""] * bool(number) + _plan(plan, screen, is_wide=is_wide)
+    return lines
+
+
+def names_of(plans: Sequence[Obj]) -> list[str]:
+    """Return the workers that would get the jobs; nothing for a job that no worker takes."""
+    chosen = (plan["chosen"]["worker"] for plan in plans)
+    return [f"multikueuecluster.kueue.x-k8s.io/{name}" for name in chosen if name]
+
+
+def _plan(plan: Obj, screen: Screen, *, is_wide: bool) -> list[str]:
+    job = plan["job"]
+    pods = ", ".join(f"{each['count']} of {each['name']}" for each in job["podSets"])
+    head = f"{job['kind']} {job['namespace']}/{job['name']}: LocalQueue {job['queue']}, priority {job['priority']}"
+    lines = [screen.paint(printable(f"{head}, pods: {pods}"), Tone.STRONG)]
+    lines += table(_WORKERS, plan["workers"], screen, is_wide=is_wide)
+    victims = [{**victim, "worker": worker["name"]} for worker in plan["workers"] for victim in worker["victims"]]
+    if victims:
+        lines += ["", *table(_VICTIMS, victims, screen, is_wide=is_wide)]
+    missing = [{**each, "worker": worker["name"]} for worker in plan["workers"] for each in worker["missing"]]
+    if missing:
+        lines += ["", *table(_MISSING, missing, screen, is_wide=is_wide)]
+    return [*lines, "", *_ending(plan, is_wide=is_wide)]
+
+
+def _ending(plan: Obj, *, is_wide: bool) -> list[str]:
+    chosen = plan["chosen"]
+    others = f" (or {', '.join(chosen['others'])})" if chosen["others"] else ""
+    lines = [f"goes to: {chosen['worker'] or 'nobody'}{others}: {chosen['why']}"]
+    if plan["largest"]["withoutPreemption"] is not None:
+        lines.append(f"largest: {_largest(plan['largest'])}")
+    for worker in plan["workers"]:
+        lines += [f"{worker['name']}: {note}" for note in worker["notes"]]
+    if is_wide:
+        lines += [f"note: {remark}" for remark in plan["remarks"]]
+    else:
+        lines += [f"note: {remark}" for remark in plan["remarks"][:-1]]  # the last one is always the same
+    return [printable(line) for line in lines]
+
+
+def _largest(largest: Obj) -> str:
+    def told(found: Obj) -> str:
+        size, most = found["size"], largest["atMost"]
+        if not size:
+            return "none"
+        return f"{'at least ' if size == most else ''}{size} on {found['worker']}"
+
+    without, preempting = told(largest["withoutPreemption"]), told(largest["withPreemption"])
+    return f"pod set {largest['podSet']}: {without} without preemption, {preempting} with preemption"
+
+
+def _flavors(worker: Obj) -> str:
+    return ",".join(f"{resource}={flavor}" for resource, flavor in (worker.get("flavors") or {}).items()) or "-"
+
+
+def _size(worker: Obj, field: str) -> str:
+    return "-" if worker["largest"] is None else str(worker["largest"][field])
+
+
+def _message(worker: Obj) -> str:
+    doubt = "" if worker["reliable"] else "forecasts for it were unreliable lately; "
+    return f"{doubt}{worker['message']}".strip("; ") or "-"
+
+
+def _running(victim: Obj) -> str:
+    seconds = victim["runningSeconds"]
+    if seconds is None:
+        return "-"
+    for unit, size in (("d", 86400), ("h", 3600), ("m", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds // size}{unit}"
+    return f"{seconds}s"
+
+
+def _cost(victim: Obj) -> str:
+    decided = victim["costInDecision"]
+    if decided is None and victim["preemptionCost"]:
+        return f"{victim['preemptionCost']} (not counted)"
+    return str(victim["preemptionCost"])
+
+
+_WORKERS: Final = (
+    Column("WORKER", lambda each: each["name"]),
+    Column("WOULD", lambda each: each["verdict"], tone=lambda each: _TONES.get(each["verdict"], Tone.DOUBTFUL)),
+    Column("FLAVORS", _flavors),
+    Column("BORROWS", lambda each: "-" if each.get("borrowing") is None else each["borrowing"], is_wide=True),
+    Column("VICTIMS", lambda each: len(each["victims"])),
+    Column("PODS LOST", lambda each: (each.get("cost") or {}).get("pods", "-"), is_wide=True),
+    Column("CPU-S LOST", lambda each: (each.get("cost") or {}).get("cpuSeconds", "-"), is_wide=True),
+    Column("ACCELERATOR-S LOST", lambda each: (each.get("cost") or {}).get("acceleratorSeconds", "-"), is_wide=True),
+    Column("LARGEST", lambda each: _size(each, "withoutPreemption")),
+    Column("PREEMPTING", lambda each: _size(each, "withPreemption")),
+    Column("MESSAGE", _message),
+)
+_VICTIMS: Final = (
+    Column("ON", lambda each: each["worker"]),
+    Column("VICTIM", lambda each: each["workload"]),
+    Column("OWNER", lambda each: each["owner"] or "-"),
+    Column("CLUSTERQUEUE", lambda each: each["clusterQueue"], is_wide=True),
+    Column("PRIORITY", lambda each: each["priority"]),
+    Column("PODS", lambda each: each["pods"], is_wide=True),
+    Column("RUNNING", _running),
+    Column("COST", _cost),
+    Column("REASON", lambda each: f"{each['reason']}{', leaving already' if each['leavingAlready'] else ''}"),
+)
+_MISSING: Final = (
+    Column("ON", lambda each: each["worker"]),
+    Column("POD SET", lambda each: each["podSet"]),
+    Column("RESOURCE", lambda each: each["resource"]),
+    Column("FLAVOR", lambda each: each["flavor"]),
+    Column("MISSING NOW", lambda each: each["missing"]),
+    Column("OVER CAPACITY", lambda each: each["overCapacity"] or "-"),
+)

@@ -1,0 +1,115 @@
+"""What the examinations of the hub and of a worker share: findings so far, the way to the cluster, what it allows.
+
+Findings are kept as they are made, so that a cluster that stops answering half way does not take along what was found.
+Invariant: no credential gets into a finding; what a server says is printable and cut.
+"""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from config.kubeconfig.access import ClusterAccess
+from config.kubeconfig.credentials import CredentialError, parse_token_file, token_expiry
+from config.names import KUEUE_GROUP
+from gates.diagnosis.capabilities import permission_findings, version_findings
+from gates.diagnosis.connection import Expiries, expiry_findings, handshake_findings, skew_findings
+from gates.diagnosis.finding import Finding, Severity, Topic, error
+from manager.planning.listed import certain_skew_ns
+from workerclient.cluster import ClusterClient, Surroundings
+from workerclient.errors import ClusterError, Forbidden, Refused, Unauthenticated
+from workerclient.handshake import first_end, shake_hands
+from workerclient.kind import ApiKind
+from workerclient.preflight import Need
+
+HUB: Final = "hub"
+_SECOND_NS: Final = 1_000_000_000
+_ROTATE: Final = "make a new token by `turnstile worker rotate`"
+
+
+@dataclass(slots=True)
+class Examination:
+    """One cluster under examination."""
+
+    cluster: str
+    access: ClusterAccess
+    surroundings: Surroundings
+    seconds: float
+    findings: list[Finding] = field(default_factory=list)
+    is_reachable: bool = False
+
+    def note(self, findings: Iterable[Finding]) -> None:
+        """Keep findings."""
+        self.findings.extend(findings)
+
+    async def examine_way(self) -> bool:
+        """Look at certificates and credentials; return whether a request makes sense."""
+        now_ns = self.surroundings.clock.now_ns()
+        self.note(expiry_findings(self.cluster, await self._expiries(), now_ns))
+        shaken = await shake_hands(self.access, self.surroundings.clock, self.seconds / 2)
+        self.note(handshake_findings(self.cluster, shaken, now_ns))
+        return shaken.trouble is None
+
+    async def examine_permissions(
+        self, client: ClusterClient, needs: Sequence[Need], role: str, severity: Severity = Severity.ERROR
+    ) -> None:
+        """Ask which of some verbs may not be used; kinds that are not served are another finding."""
+        served = await client.served_kinds({need.kind for need in needs})
+        missing = await client.missing_permissions([need for need in needs if served[need.kind]])
+        self.note(permission_findings(self.cluster, [(each.verb, each.resource) for each in missing], role, severity))
+
+    async def examine_versions(self, client: ClusterClient, kinds: Iterable[ApiKind]) -> bool:
+        """Look at what is served of Kueue; return whether everything that is needed is."""
+        served = await client.served_versions(KUEUE_GROUP)
+        known = await client.served_kinds(kinds) if served else {}
+        absent = [kind.resource for kind, is_served in known.items() if not is_served]
+        found = list(version_findings(self.cluster, served, absent))
+        self.note(found)
+        return not found
+
+    def examine_clock(self, client: ClusterClient) -> None:
+        """Compare clocks, by the answers so far."""
+        self.note(skew_findings(self.cluster, certain_skew_ns(client.skew)))
+
+    def fail(self, failure: ClusterError) -> None:
+        """Keep what a cluster has against a request, unless it is a verb that was missed already."""
+        if isinstance(failure, Forbidden) and any(each.topic is Topic.PERMISSIONS for each in self.findings):
+            return
+        topic, remedy = Topic.REACHABILITY, "see the API server's log"
+        if isinstance(failure, Unauthenticated):
+            topic = Topic.TOKEN
+            remedy = "renew the credentials in the hub's kubeconfig" if self.cluster == HUB else _ROTATE
+        elif isinstance(failure, Refused):
+            remedy = failure.remedy
+        self.findings.append(error(self.cluster, topic, f"{failure.operation}: {failure.message}", remedy))
+
+    async def _expiries(self) -> Expiries:
+        access, certificate = self.access, self.access.client_certificate
+        token_ns, is_renewed = _ns(access.token), False
+        if access.token_file is not None:
+            is_renewed = True
+            try:
+                content = await asyncio.to_thread(access.token_file.read_bytes)
+                token_ns = _ns(parse_token_file(content).token)
+            except OSError as failure:
+                message = f"the token file cannot be read: {failure.strerror}"
+                self.findings.append(
+                    error(self.cluster, Topic.TOKEN, message, "check the file that the kubeconfig names")
+                )
+            except CredentialError as failure:
+                self.findings.append(error(self.cluster, Topic.TOKEN, str(failure), "write a token into the file"))
+        return Expiries(
+            authority_ns=first_end(access.ca) if isinstance(access.ca, bytes) else None,
+            client_certificate_ns=(
+                first_end(certificate.certificate)
+                if certificate is not None and isinstance(certificate.certificate, bytes)
+                else None
+            ),
+            token_ns=token_ns,
+            token_is_renewed=is_renewed,
+        )
+
+
+def _ns(token: str | None) -> int | None:
+    ends = token_expiry(token) if token is not None else None
+    return None if ends is None else int(ends.timestamp()) * _SECOND_NS

@@ -1,0 +1,86 @@
+"""Examines the hub, then all workers side by side, each within its own time: one that is dead hides no other."""
+
+import asyncio
+from collections.abc import Awaitable, Iterable
+from dataclasses import dataclass
+
+from config.kubeconfig.access import ClusterAccess
+from config.settings import Configuration
+from gates.activity import Health
+from gates.diagnosis.finding import Finding, Topic, error
+from manager.access import AccessLoader, Source, listed_sources
+from manager.doctor.examination import HUB, Examination
+from manager.doctor.hub import HubFacts, examine_hub
+from manager.doctor.worker import examine_worker
+from workerclient.cluster import ClusterClient, Surroundings
+from workerclient.errors import ClusterError
+
+
+class UnknownWorkerError(ValueError):
+    """There is no worker of that name; the message says which there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What was found, and which clusters were looked at."""
+
+    findings: tuple[Finding, ...]
+    clusters: tuple[str, ...]
+    hub_answers: bool
+
+
+async def examine_all(
+    configuration: Configuration,
+    access: ClusterAccess,
+    surroundings: Surroundings,
+    seconds: float,
+    only: str | None = None,
+) -> Diagnosis:
+    """Examine the hub and its workers, or only one of them; raises `UnknownWorkerError`."""
+    facts = HubFacts(sources=listed_sources(configuration))
+    hub = Examination(HUB, access, surroundings, seconds)
+    await _in_time(hub, examine_hub(configuration, hub, facts))
+    if only is not None and only not in facts.sources:
+        known = ", ".join(sorted(facts.sources)) or "there are none"
+        raise UnknownWorkerError(f'there is no worker "{only}" (known: {known})')
+    sources = [source for name, source in sorted(facts.sources.items()) if only in (None, name)]
+    client = ClusterClient(HUB, access, surroundings)
+    loader = AccessLoader(client, configuration)
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(_examined(configuration, source, loader, hub, facts)) for source in sources]
+    finally:
+        await client.close()
+    found: Iterable[Finding] = [*hub.findings, *(finding for task in tasks for finding in task.result())]
+    return Diagnosis(tuple(found), (HUB, *(source.name for source in sources)), hub.is_reachable)
+
+
+async def _examined(
+    configuration: Configuration, source: Source, loader: AccessLoader, hub: Examination, facts: HubFacts
+) -> list[Finding]:
+    try:
+        async with hub.surroundings.clock.timeout(hub.seconds):
+            access = await loader.load(source)
+    except (ClusterError, TimeoutError) as failure:
+        why = str(failure) or f"no answer within {hub.seconds:g} s"
+        message = f"its kubeconfig cannot be read from the hub: {why}"
+        return [error(source.name, Topic.KUBECONFIG, message, "make the hub answer first")]
+    if isinstance(access, Health):
+        remedy = "correct the kubeconfig that its MultiKueueCluster or the configuration names"
+        return [error(source.name, Topic.KUBECONFIG, f"{access.message} ({access.reason})", remedy)]
+    seen = Examination(source.name, access, hub.surroundings, hub.seconds)
+    await _in_time(seen, examine_worker(configuration, seen, facts))
+    return seen.findings
+
+
+async def _in_time(seen: Examination, examination: Awaitable[None]) -> None:
+    try:
+        async with seen.surroundings.clock.timeout(seen.seconds):
+            await examination
+    except TimeoutError:
+        message = f"it was not examined within {seen.seconds:g} s"
+        remedy = "look at its load and at the network, or give more time with --timeout"
+        seen.note([error(seen.cluster, Topic.REACHABILITY, message, remedy)])
+    except ValueError as failure:
+        remedy = "correct the certificates in its kubeconfig"
+        seen.note([error(seen.cluster, Topic.KUBECONFIG, str(failure), remedy)])

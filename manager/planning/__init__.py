@@ -1,0 +1,1 @@
+"""`turnstile plan`: what becomes of a job that nobody submitted yet. Reads only."""

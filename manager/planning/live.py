@@ -1,0 +1,45 @@
+"""The workers as the running daemon knows them: from its watches, so that a plan asks no worker anything."""
+
+from collections.abc import Mapping, Sequence
+
+from gates.jobs.kinds import JobKind
+from gates.view import GateSupport
+from manager.forecasts import Forecasts
+from manager.planning.planner import Sight
+from manager.worker import WorkerLink
+from workerclient.cluster import Connection
+
+
+class LiveWorkers:
+    """Shows the daemon's models."""
+
+    def __init__(
+        self, links: Mapping[str, WorkerLink], kinds: Mapping[str, JobKind], forecasts: Forecasts | None
+    ) -> None:
+        self._links = links
+        self._kinds = kinds
+        self._forecasts = forecasts
+
+    async def sights(self, names: Sequence[str]) -> Mapping[str, Sight]:
+        """Return the models of workers, as far as they are complete."""
+        return {name: self._sight(name) for name in names}
+
+    def _sight(self, name: str) -> Sight:
+        link = self._links.get(name)
+        if link is None:
+            return Sight(None, "the daemon has no connection to it; `turnstile doctor` says why")
+        if link.report.connection is Connection.LOST:
+            return Sight(None, link.report.message)
+        if self._forecasts is None or link.observation is None:
+            return Sight(None, "forecasts are switched off (forecast.enabled)")
+        problem = link.observation.why_silent()
+        if problem:
+            return Sight(None, problem)
+        return Sight(
+            link.observation.cluster,
+            promised=tuple(link.observation.promises.values()),
+            skew_ns=link.clock_skew_ns,
+            reliable=self._forecasts.is_reliable(name),
+            unserved=frozenset(gvk for gvk, kind in self._kinds.items() if not link.serves(kind)),
+            gates=GateSupport.MISSING if link.honours_no_gates else GateSupport.HONOURED,
+        )

@@ -1,0 +1,1 @@
+"""Shadow mode: beside another MultiKueue controller, reading only."""

@@ -1,0 +1,88 @@
+"""What is counted in shadow mode."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import Metric
+from prometheus_client.registry import Collector
+
+from gates.hindsight import Episode, news
+from manager.shadow.book import Book
+from manager.telemetry.families import Family, Kind
+
+_CLUSTER: Final = ("cluster",)
+STARTS: Final = Family(
+    "turnstile_shadow_starts_total",
+    Kind.COUNTER,
+    "Shadow mode: copies that were let preempt; `gated` is false where there was no gate.",
+    ("cluster", "gated"),
+)
+BREACHES: Final = Family(
+    "turnstile_shadow_breaches_total",
+    Kind.COUNTER,
+    "Shadow mode: times that two clusters were let preempt for one Workload within one timeout.",
+    ("gated",),
+)
+VICTIMS: Final = Family(
+    "turnstile_shadow_victims_total", Kind.COUNTER, "Shadow mode: Workloads that were preempted.", _CLUSTER
+)
+FORECASTS: Final = Family(
+    "turnstile_shadow_forecasts_total",
+    Kind.COUNTER,
+    "Shadow mode: forecasts held against what happened, by outcome as in `turnstile_forecasts_total`.",
+    ("cluster", "result"),
+)
+SPARED_VICTIMS: Final = Family(
+    "turnstile_shadow_spared_victims",
+    Kind.GAUGE,
+    "Shadow mode: Workloads that a policy would have spared, of those in the book.",
+    ("policy",),
+)
+SPARED_POD_SECONDS: Final = Family(
+    "turnstile_shadow_spared_pod_seconds",
+    Kind.GAUGE,
+    "Shadow mode: pods times running time that a policy would have spared.",
+    ("policy",),
+)
+SHADOW_CATALOGUE: Final = (STARTS, BREACHES, VICTIMS, FORECASTS, SPARED_VICTIMS, SPARED_POD_SECONDS)
+
+
+class ShadowMetrics:
+    """The counters of one shadow."""
+
+    def __init__(self, book: Book) -> None:
+        self.registry = CollectorRegistry()
+        self._starts = STARTS.counter(self.registry)
+        self._breaches = BREACHES.counter(self.registry)
+        self._victims = VICTIMS.counter(self.registry)
+        self._forecasts = FORECASTS.counter(self.registry)
+        self.registry.register(_Spared(book))
+
+    def note(self, before: Episode | None, after: Episode) -> None:
+        """Count what an episode has that it did not have before."""
+        found = news(before, after)
+        for start in found.starts:
+            self._starts.labels(start.cluster, str(start.gated).lower()).inc()
+        for start in found.judged:
+            self._forecasts.labels(start.cluster, str(start.result)).inc()
+        for cluster, count in found.victims:
+            self._victims.labels(cluster).inc(count)
+        for breach in found.breaches:
+            self._breaches.labels(str(breach.gated).lower()).inc()
+
+
+class _Spared(Collector):
+    """Reads the book when it is collected."""
+
+    def __init__(self, book: Book) -> None:
+        self._book = book
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield what each policy would have spared."""
+        victims, pod_seconds = SPARED_VICTIMS.read(), SPARED_POD_SECONDS.read()
+        for each in self._book.tally().policies:
+            victims.add(float(each.spared.victims), each.policy)
+            pod_seconds.add(float(each.spared.pod_seconds), each.policy)
+        yield victims.collected
+        yield pod_seconds.collected

@@ -1,0 +1,96 @@
+"""`turnstile doctor`: what it prints, and how it exits."""
+
+import asyncio
+import json
+import time
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from localcluster.cluster import Partition
+from manager.cli.app import app
+from tests.integration.doctor.wards import change_kubeconfig, token_until, ward
+from tests.integration.orchestrator.kueue import KUEUE
+from tests.integration.orchestrator.planning import write_configuration
+from tests.integration.orchestrator.world import World
+
+
+async def doctor(made: World, directory: Path, *arguments: str) -> Result:
+    """Run the command, which has the system's clock, on clusters that have it as well."""
+    for cluster in (made.hub, *made.workers.values()):
+        cluster.clock.skew = timedelta(seconds=time.time() - made.clock.now_ns() / 1e9)
+    file = write_configuration(made, directory / "turnstile.yaml")
+    return await asyncio.to_thread(CliRunner().invoke, app, ["doctor", "--config", str(file), *arguments])
+
+
+async def test_nothing_is_found(tmp_path: Path) -> None:
+    async with ward(tmp_path, "w1", "w2") as made:
+        result = await doctor(made, tmp_path)
+        assert (result.exit_code, result.stdout) == (0, "nothing found on hub, w1, w2\n"), result.stderr
+        as_data = json.loads((await doctor(made, tmp_path, "-o", "json")).stdout)
+        assert (as_data["kind"], as_data["clusters"], as_data["items"]) == ("FindingList", ["hub", "w1", "w2"], [])
+
+
+async def test_findings_are_printed_with_their_remedies_and_one_worker_can_be_asked_for(tmp_path: Path) -> None:
+    async with ward(tmp_path, "w1", "w2") as made:
+        made["w1"].delete("localqueues", "main", KUEUE)
+        result = await doctor(made, tmp_path)
+        assert result.exit_code == 1, result.stderr
+        assert result.stdout.splitlines() == [
+            "w1: error: queues: LocalQueue team/main is missing there: jobs of that queue never start there",
+            "  remedy: create it on the worker, with a ClusterQueue that has quota",
+            "1 finding(s) on hub, w1, w2",
+        ]
+        healthy = await doctor(made, tmp_path, "--worker", "w2")
+        assert (healthy.exit_code, healthy.stdout) == (0, "nothing found on hub, w2\n")
+        names = await doctor(made, tmp_path, "-o", "name")
+        assert names.stdout == "w1/queues\n"
+        as_yaml = await doctor(made, tmp_path, "-o", "yaml")
+        assert "topic: queues" in as_yaml.stdout
+
+
+async def test_a_hub_that_does_not_answer_is_exit_code_3(tmp_path: Path) -> None:
+    async with ward(tmp_path, "w1") as made:
+        await made.hub.local.partition(Partition.REFUSED)
+        result = await doctor(made, tmp_path)
+        assert result.exit_code == 3
+        assert f"{made.hub.local.url} cannot be reached" in result.stdout
+        await made.hub.local.heal()
+
+
+async def test_a_worker_that_is_not_known_is_exit_code_2(tmp_path: Path) -> None:
+    async with ward(tmp_path, "w1") as made:
+        result = await doctor(made, tmp_path, "--worker", "w9")
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert result.stderr == 'error: --worker: there is no worker "w9" (known: w1)\n'
+
+
+async def test_no_secret_is_printed(tmp_path: Path) -> None:
+    async with ward(tmp_path, "w1", "w2") as made:
+        secret = token_until(time.time() - 60)
+        change_kubeconfig(made, "w1", "user", token=secret)
+        result = await doctor(made, tmp_path, "-o", "json")
+        assert result.exit_code == 1
+        for token in (secret, made.hub.local.token, made["w2"].local.token):
+            assert token not in result.stdout + result.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "does not exist"),
+        ("kind: Configuration\n", "apiVersion"),
+    ],
+    ids=["a file that is not there", "a file that is wrong"],
+)
+def test_a_wrong_configuration_is_exit_code_2(tmp_path: Path, content: str | None, message: str) -> None:
+    file = tmp_path / "turnstile.yaml"
+    if content is not None:
+        file.write_text(content)
+    result = CliRunner().invoke(app, ["doctor", "--config", str(file)])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("error: ")
+    assert message in result.stderr
+    assert len(result.stderr.splitlines()) == 1

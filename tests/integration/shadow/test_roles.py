@@ -1,0 +1,199 @@
+"""The shipped roles of a shadow: enough to see everything, and each verb that is taken away is missed by name."""
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import structlog
+import yaml
+
+from config.settings import Configuration
+from gates.leadership import Terms
+from localcluster.auth import Allow, User
+from localcluster.cluster import LocalCluster
+from manager.leadership import Elector
+from manager.observation import FOLLOWED_KINDS
+from manager.shadow.book import Book
+from manager.shadow.daemon import ShadowDaemon
+from manager.shadow.problems import problems
+from manager.shadow.service import with_own_lease
+from tests.clusters import access_to
+from tests.integration.orchestrator.kueue import KUEUE
+from tests.integration.orchestrator.world import steady
+from tests.virtual_time import VirtualClock, until
+from workerclient.cluster import ClusterClient, Surroundings
+from workerclient.kind import Key
+
+RBAC = Path(__file__).resolve().parents[3] / "deploy" / "rbac"
+SYSTEM = "turnstile-system"
+Grant = tuple[str, str, str, str]
+"""File, group, resource, verb."""
+
+
+def rules(*files: str, without: Grant | None = None) -> tuple[Allow, ...]:
+    """Return what roles allow, but for one verb on one resource."""
+    found = []
+    for file in files:
+        for role in yaml.safe_load_all((RBAC / file).read_text()):
+            namespaces = (SYSTEM,) if role["kind"] == "Role" else ()
+            for rule in role.get("rules", ()):
+                names = tuple(rule.get("resourceNames", ()))
+                found += [
+                    Allow((verb,), (resource,), (group,), namespaces=namespaces, names=names)
+                    for group in rule["apiGroups"]
+                    for resource in rule["resources"]
+                    for verb in rule["verbs"]
+                    if (file, group, resource, verb) != without
+                ]
+    return (*found, Allow(("get",), paths=("/openapi/*", "/api*")))
+
+
+def grants(*files: str) -> list[Grant]:
+    """Return every verb on every resource."""
+    return [
+        (file, group, resource, verb)
+        for file in files
+        for role in yaml.safe_load_all((RBAC / file).read_text())
+        for rule in role.get("rules", ())
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    ]
+
+
+def test_a_worker_grants_reading_what_forecasts_are_made_of_and_nothing_else() -> None:
+    found = {(group, resource) for _, group, resource, _ in grants("shadow-worker.yaml")}
+    assert found == {(kind.group, kind.plural) for kind in FOLLOWED_KINDS}
+    assert {verb for *_, verb in grants("shadow-worker.yaml")} == {"list", "watch"}
+
+
+def test_on_the_hub_nothing_is_written_but_the_lease() -> None:
+    writing = [
+        (resource, verb) for _, _, resource, verb in grants("shadow.yaml") if verb not in ("get", "list", "watch")
+    ]
+    assert sorted(writing) == [("leases", "create"), ("leases", "patch")]
+
+
+@dataclass
+class Stage:
+    """A hub and a worker with one account for each verb that may be missing, and one with everything."""
+
+    hub: LocalCluster
+    worker: LocalCluster
+
+    @asynccontextmanager
+    async def shadow(self, without: Grant | None) -> AsyncIterator[ShadowDaemon]:
+        """Run a shadow with the shipped roles, but for one verb."""
+        clock = VirtualClock()
+        text = self.worker.kubeconfig_path.read_text().replace(self.worker.token, token_without(without, "worker"))
+        data = {"kubeconfig": base64.b64encode(text.encode()).decode()}
+        create(self.hub, "secrets", {"metadata": {"name": "w1"}, "data": data}, namespace=SYSTEM)
+        access = replace(access_to(self.hub), token=token_without(without, "hub"), client_certificate=None)
+        surroundings = Surroundings(clock, steady)
+        voter = ClusterClient("hub", access, surroundings)
+        elector = Elector(voter, Key(SYSTEM, "turnstile-shadow"), "the shadow", Terms(), clock, steady)
+        daemon = ShadowDaemon(configuration(), access, surroundings, Book(), elector)
+        task = asyncio.create_task(daemon.run())
+        try:
+            yield daemon
+        finally:
+            task.cancel()
+            await asyncio.wait([task])
+            await voter.close()
+            for plural, group, name in (("secrets", "", "w1"), ("leases", "coordination.k8s.io", "turnstile-shadow")):
+                kind = self.hub.store.kind(plural, group)
+                if self.hub.store.collection(kind).get((SYSTEM, name)) is not None:
+                    self.hub.store.delete(kind, name, SYSTEM)
+
+
+def token_without(grant: Grant | None, cluster: str) -> str:
+    return "-".join(("token", cluster, *(grant or ("everything",))))
+
+
+@asynccontextmanager
+async def stage(directory: Path) -> AsyncIterator[Stage]:
+    """Run the clusters."""
+    users = {
+        cluster: [
+            User("shadow", token_without(grant, cluster), rules=rules(file, without=grant))
+            for grant in (None, *grants("shadow.yaml", "shadow-worker.yaml"))
+        ]
+        for cluster, file in (("hub", "shadow.yaml"), ("worker", "shadow-worker.yaml"))
+    }
+    async with (
+        LocalCluster("hub", directory, users=users["hub"]) as hub,
+        LocalCluster("w1", directory, users=users["worker"]) as worker,
+    ):
+        create(hub, "namespaces", {"metadata": {"name": SYSTEM}})
+        source = {"kubeConfig": {"location": "w1", "locationType": "Secret"}}
+        create(hub, "multikueueclusters", {"metadata": {"name": "w1"}, "spec": {"clusterSource": source}}, KUEUE)
+        yield Stage(hub, worker)
+
+
+def configuration() -> Configuration:
+    return Configuration(
+        api_version="config.multikueue-turnstile.dev/v1alpha1", kind="Configuration", hub={"namespace": SYSTEM}
+    )
+
+
+def create(cluster: LocalCluster, plural: str, document: dict[str, Any], group: str = "", namespace: str = "") -> None:
+    cluster.store.create(cluster.store.kind(plural, group), document, namespace)
+
+
+def is_complete(daemon: ShadowDaemon) -> bool:
+    link = daemon.fleet.links.get("w1")
+    observation = link.observation if link is not None else None
+    return daemon.elected.is_set() and observation is not None and observation.is_complete
+
+
+async def test_the_shipped_roles_are_enough(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made, made.shadow(None) as daemon:
+        await until(lambda: is_complete(daemon))
+        assert problems(daemon.hub, daemon.fleet) == []
+        assert daemon.unready() == ""
+
+
+async def test_each_verb_that_is_taken_away_is_missed_by_name(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        for missing in grants("shadow.yaml", "shadow-worker.yaml"):
+            with structlog.testing.capture_logs() as logs:
+                async with made.shadow(missing) as daemon:
+                    await assert_missed(daemon, missing, logs)
+
+
+async def assert_missed(daemon: ShadowDaemon, missing: Grant, logs: Sequence[Mapping[str, Any]]) -> None:
+    file, group, resource, verb = missing
+    named = f"{verb} {resource}.{group}" if group else f"{verb} {resource}"
+
+    def said() -> bool:
+        told = [*problems(daemon.hub, daemon.fleet), *(str(entry.get("error", "")) for entry in logs)]
+        return any(named in each and "forbidden" in each for each in told)
+
+    if (resource, verb) == ("leases", "patch"):  # the Lease is made at once, and renewed later
+        await until(daemon.elected.is_set)
+        await renewal_refused(daemon, said)
+        return
+    await until(said)
+    if resource != "leases" and (resource, verb) != ("secrets", "get"):
+        (problem, *_) = [each for each in problems(daemon.hub, daemon.fleet) if named in each]
+        assert file in problem
+
+
+async def renewal_refused(daemon: ShadowDaemon, said: Callable[[], object]) -> None:
+    clock = daemon._surroundings.clock
+    assert isinstance(clock, VirtualClock)
+    for _ in range(10):
+        await clock.advance(0.5)
+        if said():
+            return
+    await until(said)
+
+
+def test_the_lease_of_a_shadow_is_not_that_of_an_orchestrator() -> None:
+    made = configuration()
+    assert made.leader_election.lease_name == "turnstile"
+    assert with_own_lease(made).leader_election.lease_name == "turnstile-shadow"

@@ -1,0 +1,203 @@
+"""What other policies would have chosen, what they are charged with, and what it all adds up to."""
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from engine.forecasting.forecast import Cost, Forecast, ForecastVictim, Verdict
+from engine.forecasting.verification import Result
+from gates.hindsight import (
+    Breach,
+    Choice,
+    Episode,
+    Loss,
+    News,
+    Start,
+    Toll,
+    charged,
+    choices,
+    forecast_toll,
+    news,
+    tally,
+    toll_of,
+)
+from gates.recording import dumps, loads
+from gates.settings import SECOND, GatePolicy, Settings
+from gates.view import Group, Reach
+from tests.unit.gates.groups import NOW, SETTINGS, group, hub, opened, replica, signalled, worker
+
+FIRST, LEAST, PREFER = GatePolicy
+FITS = Forecast(Verdict.FITS, NOW)
+CANNOT = Forecast(Verdict.CANNOT, NOW)
+UNSUPPORTED = Forecast(Verdict.UNSUPPORTED, NOW)
+
+
+def victim(name: str, pods: int = 1, ran: int = 10, *, in_flight: bool = False) -> ForecastVictim:
+    since = NOW - ran * SECOND
+    return ForecastVictim("ns", name, name, "cq", "r", pods=pods, running_since_ns=since, in_flight=in_flight)
+
+
+def preempts(*victims: ForecastVictim) -> Forecast:
+    counted = [each for each in victims if not each.in_flight]
+    cost = Cost(victims=len(counted), pods=sum(each.pods for each in counted))
+    return Forecast(Verdict.PREEMPTS, NOW, victims=victims, cost=cost)
+
+
+ONE, TWO = preempts(victim("a", 2)), preempts(victim("b"), victim("c"))
+ASKED = group(
+    hub(), worker("w1", opened("w1", at=NOW)), worker("w2", signalled("w2", at=NOW)), worker("w3", replica("w3"))
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    group: Group
+    forecasts: dict[str, Forecast]
+    want: dict[GatePolicy, tuple[str, Toll | None]]
+    settings: Settings = SETTINGS
+
+
+CASES = {
+    "the cheapest that asked": Case(
+        ASKED,
+        {"w1": TWO, "w2": ONE, "w3": CANNOT},
+        {FIRST: ("w1", Toll(2, 2, 20)), LEAST: ("w2", Toll(1, 2, 20)), PREFER: ("w1", Toll(2, 2, 20))},
+    ),
+    "one that would have asked within the grace counts": Case(
+        ASKED,
+        {"w1": TWO, "w2": TWO, "w3": ONE},
+        {FIRST: ("w1", Toll(2, 2, 20)), LEAST: ("w3", Toll(1, 2, 20)), PREFER: ("w1", Toll(2, 2, 20))},
+    ),
+    "room elsewhere spares everybody": Case(
+        ASKED,
+        {"w1": ONE, "w2": ONE, "w3": FITS},
+        {FIRST: ("w1", Toll(1, 2, 20)), LEAST: ("w3", Toll()), PREFER: ("w3", Toll())},
+    ),
+    "least borrowing is the room that is taken": Case(
+        ASKED,
+        {"w1": ONE, "w2": replace(FITS, borrowing=2), "w3": replace(FITS, borrowing=1)},
+        {FIRST: ("w1", Toll(1, 2, 20)), LEAST: ("w3", Toll()), PREFER: ("w3", Toll())},
+    ),
+    "without forecasts it would have been the same": Case(
+        ASKED,
+        {"w2": UNSUPPORTED},
+        {FIRST: ("w1", None), LEAST: ("w1", None), PREFER: ("w1", None)},
+    ),
+    "who asked earlier comes first": Case(
+        group(hub(), worker("w1", opened("w1", at=NOW)), worker("w2", signalled("w2", at=NOW - 5 * SECOND))),
+        {"w1": ONE, "w2": ONE},
+        {FIRST: ("w2", Toll(1, 2, 20)), LEAST: ("w2", Toll(1, 2, 20)), PREFER: ("w2", Toll(1, 2, 20))},
+    ),
+    "a clock that runs ahead does not make a request later": Case(
+        group(
+            hub(),
+            worker("w1", opened("w1", at=NOW)),
+            worker("w2", signalled("w2", at=NOW + 50 * SECOND), clock_skew_ns=60 * SECOND),
+        ),
+        {"w1": ONE, "w2": ONE},
+        {FIRST: ("w2", Toll(1, 2, 20)), LEAST: ("w2", Toll(1, 2, 20)), PREFER: ("w2", Toll(1, 2, 20))},
+    ),
+    "an unreliable forecast is not used": Case(
+        group(
+            hub(),
+            worker("w1", opened("w1", at=NOW)),
+            worker("w2", signalled("w2", at=NOW), forecast_reliable=False),
+        ),
+        {"w1": TWO, "w2": ONE},
+        {FIRST: ("w1", Toll(2, 2, 20)), LEAST: ("w1", Toll(2, 2, 20)), PREFER: ("w1", Toll(2, 2, 20))},
+    ),
+    "a cluster out of sight is no alternative": Case(
+        group(hub(), worker("w1", opened("w1", at=NOW)), worker("w2", reach=Reach.LOST)),
+        {"w1": TWO, "w2": FITS},
+        {FIRST: ("w1", Toll(2, 2, 20)), LEAST: ("w1", Toll(2, 2, 20)), PREFER: ("w1", Toll(2, 2, 20))},
+    ),
+    "nobody, where all are futile and that is to be skipped": Case(
+        group(hub(), worker("w1", opened("w1", at=NOW)), worker("w2", signalled("w2", at=NOW))),
+        {"w1": CANNOT, "w2": CANNOT},
+        {FIRST: ("", None), LEAST: ("", None), PREFER: ("", None)},
+        Settings(skip_futile=True),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_what_each_policy_would_have_chosen(case: Case) -> None:
+    found = choices(case.group, case.forecasts, "w1", NOW, case.settings)
+    assert {each.policy: (each.cluster, each.toll) for each in found} == case.want
+
+
+def test_who_was_on_his_way_out_already_costs_nothing() -> None:
+    assert forecast_toll(preempts(victim("a"), victim("b", in_flight=True))) == Toll(1, 1, 10)
+    assert forecast_toll(replace(ONE, victims=(replace(victim("a"), running_since_ns=None),))) == Toll(1, 1, 0)
+    assert forecast_toll(CANNOT) is None
+    assert forecast_toll(None) is None
+
+
+def start(cluster: str, *losses: Loss, gated: bool = True, result: Result = Result.EXACT, at: int = NOW) -> Start:
+    return Start(cluster, f"{cluster}-uid", at, at, gated=gated, losses=losses, result=result)
+
+
+A, B, C = Loss("ns/a", "a", pods=1, seconds=3600), Loss("ns/b", "b", pods=2, seconds=60), Loss("ns/c", "c")
+HERE, ELSEWHERE = Choice(LEAST, "w1", Toll(9, 9, 9)), Choice(LEAST, "w3", Toll(1, 1, 5))
+
+
+def episode(*starts: Start, choice: Choice = HERE, breaches: tuple[Breach, ...] = ()) -> Episode:
+    return Episode("ns/wl", "u", NOW, starts, (choice,), breaches)
+
+
+CHARGES: dict[str, tuple[Episode, Toll | None]] = {
+    "the same cluster: what happened": (episode(start("w1", A)), Toll(1, 1, 3600)),
+    "the same cluster, which failed: all that followed": (episode(start("w1"), start("w2", A, B)), Toll(2, 3, 3720)),
+    "another cluster: its forecast": (episode(start("w1", A, B), choice=ELSEWHERE), Toll(1, 1, 5)),
+    "another cluster that had its turn: what happened there": (
+        episode(start("w1", A), start("w3", B), choice=ELSEWHERE),
+        Toll(1, 2, 120),
+    ),
+    "without gates, the first: what happened there alone": (
+        episode(start("w1", A, gated=False), start("w2", B, gated=False)),
+        Toll(1, 1, 3600),
+    ),
+    "nobody would have been chosen": (episode(start("w1", A), choice=Choice(LEAST, "", None)), None),
+    "nobody was let preempt": (episode(), None),
+    "no forecast": (episode(start("w1", A), choice=Choice(LEAST, "w2", None)), None),
+}
+
+
+@pytest.mark.parametrize(("made", "want"), CHARGES.values(), ids=CHARGES)
+def test_what_a_policy_is_charged_with(made: Episode, want: Toll | None) -> None:
+    assert charged(made, made.choices[0]) == want
+
+
+def test_the_tally_compares_only_what_is_settled_and_known() -> None:
+    breach = Breach("w1", "w2", NOW, NOW + SECOND, gated=False)
+    two = episode(start("w1", A, gated=False), start("w2", B, gated=False), breaches=(breach,))
+    open_still = replace(episode(start("w1", C, result=Result.PENDING)), uid="v")
+    total = tally([two, open_still, replace(episode(), uid="w")])
+    assert (total.episodes, total.starts, total.ungated, total.breaches) == (2, 3, 2, 1)
+    assert total.caused == Toll(3, 3, 3720)
+    assert dict(total.results) == {"exact": 2, "pending": 1}
+    (least,) = [each for each in total.policies if each.policy is LEAST]
+    assert (least.compared, least.spared) == (1, Toll(1, 2, 120))
+    assert all(each.compared == 0 for each in total.policies if each.policy is not LEAST)
+
+
+def test_what_is_new_is_told_once() -> None:
+    begun = episode(start("w1", A, result=Result.PENDING))
+    more = episode(start("w1", A, B, result=Result.PENDING))
+    done = episode(start("w1", A, B))
+    assert news(None, begun) == News(starts=begun.starts, victims=(("w1", 1),))
+    assert news(begun, more) == News(victims=(("w1", 1),))
+    assert news(more, done) == News(judged=done.starts)
+    assert news(done, done) == News()
+    breach = Breach("w1", "w2", NOW, NOW, gated=True)
+    assert news(done, replace(done, breaches=(breach,))) == News(breaches=(breach,))
+
+
+def test_an_episode_comes_back_from_a_journal_as_it_was() -> None:
+    breach = Breach("w1", "w2", NOW, NOW, gated=True)
+    made = episode(replace(start("w1", A), forecast=TWO), choice=Choice(LEAST, "w2", None), breaches=(breach,))
+    assert loads(Episode, dumps(made)) == made
+
+
+def test_nothing_lost_is_nothing() -> None:
+    assert toll_of(()) == Toll()
