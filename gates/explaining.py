@@ -12,6 +12,7 @@ from engine.forecasting.forecast import Forecast, ForecastVictim, Verdict
 from gates.actions import Decision
 from gates.ledger import known_openings, last_opening
 from gates.opening import Defer, Grace, Hold, Open, Wait, next_gate, remaining_window
+from gates.pod_explaining import last_pods_line, pod_victim_line, pods_line
 from gates.records import HubRecord
 from gates.settings import Settings
 from gates.view import CheckState, Group, Reach, Worker
@@ -26,6 +27,9 @@ class WorkerExplanation:
     gate: str
     forecast: str
     victims: tuple[str, ...] = ()
+    pods: str = ""
+    """What would become of its pods there; empty where that is not forecast."""
+    pod_victims: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,8 @@ class Explanation:
     """Whose gate is open, since when and until when."""
     last_forecast: str = ""
     """What became of the forecast behind the last opening."""
+    last_pods: str = ""
+    """The same about its pods."""
 
 
 def explain(
@@ -58,6 +64,7 @@ def explain(
         next=_next(group, decision, now_ns, settings),
         gates=_gates(group, settings) if _is_pending(group) else (),
         last_forecast=last,
+        last_pods=last_pods_line(record),
     )
 
 
@@ -76,6 +83,7 @@ def explanation_document(record: HubRecord, explanation: Explanation) -> dict[st
         "gates": list(explanation.gates),
         "workers": [asdict(worker) for worker in explanation.workers],
         "lastForecast": explanation.last_forecast,
+        "lastPodForecast": explanation.last_pods,
         "next": explanation.next,
     }
 
@@ -113,7 +121,10 @@ def _worker(worker: Worker, forecast: Forecast | None, now_ns: int) -> WorkerExp
     if forecast is not None:
         text = _forecast(forecast) if worker.forecast_reliable else f"{_forecast(forecast)} [unreliable]"
         victims = tuple(_victim(victim, now_ns) for victim in forecast.victims)
-    return WorkerExplanation(worker.name, _says(worker), gate, text, victims)
+    outlook = worker.pods
+    pods = pods_line(outlook) if outlook is not None else ""
+    evicted = tuple(pod_victim_line(victim, now_ns) for victim in outlook.victims) if outlook is not None else ()
+    return WorkerExplanation(worker.name, _says(worker), gate, text, victims, pods, evicted)
 
 
 def _says(worker: Worker) -> str:

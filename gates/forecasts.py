@@ -12,6 +12,7 @@ from typing import Any, Final
 from config.api.meta import format_time
 from engine.forecasting.forecast import Cost, Flavors, Forecast, ForecastVictim, Verdict
 from engine.forecasting.verification import Evicted, Replay, Result
+from gates.pod_records import PodRecord, pod_entry, read_pod_entry
 
 Obj = dict[str, Any]
 
@@ -31,6 +32,8 @@ class ForecastRecord:
     result: Result = Result.PENDING
     message: str = ""
     verified_ns: int | None = None
+    pods: PodRecord | None = None
+    """The same about the pods that the Workload brings; None where they are not forecast."""
 
     def is_about(self, cluster: str, replica_uid: str, opened_ns: int) -> bool:
         """Tell whether this is the record of an opening."""
@@ -69,6 +72,8 @@ def format_record(record: ForecastRecord) -> str:
     if record.verified_ns is not None:
         entry["verifiedAt"] = format_time(record.verified_ns)
         entry["verifiedAtUnixNano"] = str(record.verified_ns)
+    if record.pods is not None:
+        entry["pods"] = pod_entry(record.pods)
     return json.dumps(entry, separators=(",", ":"))
 
 
@@ -89,6 +94,7 @@ def parse_record(text: str | None) -> ForecastRecord | None:
             result=Result(entry["result"]),
             message=str(entry["resultMessage"]),
             verified_ns=int(verified) if verified is not None else None,
+            pods=read_pod_entry(entry.get("pods")),
         )
     except (AttributeError, LookupError, TypeError, ValueError):
         return None

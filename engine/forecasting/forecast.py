@@ -4,12 +4,12 @@ Frozen values without a reference to the model, so that they can be written down
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
 from config.api.meta import NANOSECONDS, ObjectKey
-from engine.decision import Outcome, Prediction
+from engine.decision import Outcome, PodSetPrediction, Prediction
 from engine.errors import InvalidObjectError
 from engine.forecasting.observed import ObservedCluster
 from engine.forecasting.tenants import Tenant
@@ -70,6 +70,15 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True)
+class PodSetFlavors:
+    """How a pod set would be admitted."""
+
+    name: str
+    count: int
+    flavors: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Forecast:
     """What one worker would do with one Workload."""
 
@@ -82,6 +91,8 @@ class Forecast:
     victims: tuple[ForecastVictim, ...] = ()
     cost: Cost = Cost()
     labels: tuple[str, ...] = ()
+    pod_sets: tuple[PodSetFlavors, ...] = field(default=(), compare=False)
+    """Where the pods would go. No part of what is compared: records do not keep it."""
 
     @property
     def promises(self) -> bool:
@@ -133,7 +144,13 @@ def of_prediction(prediction: Prediction, cluster: ObservedCluster, now_ns: int)
         victims=victims,
         cost=total_cost((cluster.tenants[key] for key in leaving if key in cluster.tenants), now_ns),
         labels=prediction.labels,
+        pod_sets=tuple(_pod_set(each, prediction) for each in prediction.pod_sets if named or verdict is Verdict.FITS),
     )
+
+
+def _pod_set(pod_set: PodSetPrediction, prediction: Prediction) -> PodSetFlavors:
+    count = prediction.reduced_counts.get(pod_set.name, pod_set.count)
+    return PodSetFlavors(pod_set.name, count, tuple(sorted(set(pod_set.flavors.values()))))
 
 
 def _victim(cluster: ObservedCluster, key: ObjectKey, cluster_queue: str, reason: str) -> ForecastVictim:

@@ -19,7 +19,7 @@ from gates.marks import HubIdentity
 from gates.settings import GatePolicy
 from manager.absences import Absences
 from manager.access import AccessLoader, sources
-from manager.daemon import kueues_of, policies_of, settings_of
+from manager.choices import kueues_of, policies_of, settings_of
 from manager.errors import StartupError
 from manager.fleet import Fleet
 from manager.hub import HubLink, HubNotices

@@ -112,6 +112,19 @@ def test_a_worker_is_added_with_its_shipped_roles_and_no_more(
         assert may(kubectl, hub, access.token, tmp_path, *question, "-A") == "no", question
 
 
+def test_with_pod_forecasts_it_may_read_what_they_are_made_of_until_it_is_removed(
+    turnstile: Turnstile, hub: ApiServer, kubectl: Kubectl, tmp_path: Path
+) -> None:
+    succeeded(add(turnstile, hub, "--pod-forecast"))
+    token = token_of(found(hub, f"{SECRETS}/w1"))
+    for resource in ("nodes", "pods", "poddisruptionbudgets.policy", "clusterqueues.kueue.x-k8s.io"):
+        assert may(kubectl, hub, token, tmp_path, "watch", resource, "-A") == "yes", resource
+        assert may(kubectl, hub, token, tmp_path, "delete", resource, "-A") == "no", resource
+    succeeded(turnstile("remove", "w1", "--kubeconfig", str(hub.kubeconfig)))
+    assert is_gone(hub, f"{ROLE}-pod-forecasts")
+    assert is_gone(hub, f"{ROLE}-forecasts")
+
+
 def test_doing_it_again_changes_nothing(turnstile: Turnstile, hub: ApiServer) -> None:
     succeeded(add(turnstile, hub, "--to-config", "all"))
     before = [found(hub, path)["metadata"]["resourceVersion"] for path in (ROLE, BINDING, f"{SECRETS}/w1", ACCOUNT)]
