@@ -48,8 +48,8 @@ compare-partition: venv ## both controllers on real Kueue while a worker cannot 
 race: venv ## both controllers on real Kueue with 200 jobs (about 5 minutes)
 	$(BIN)/python -m benchmarks.race
 
-bed: venv ## start a hub and two workers on real Kueue (WORKERS=2)
-	$(BIN)/python -m tests.realbed up --workers $(or $(WORKERS),2)
+bed: venv ## start a hub and two workers on real Kueue (WORKERS=2 FEATURE_GATES=PriorityBoost=true)
+	$(BIN)/python -m tests.realbed up --workers $(or $(WORKERS),2) --feature-gates '$(FEATURE_GATES)'
 
 bed-down: venv ## stop them
 	$(BIN)/python -m tests.realbed down

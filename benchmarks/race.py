@@ -23,6 +23,7 @@ from tests.conformance.resources import WORKLOADS
 from tests.e2e.clusters import Cluster, Clusters, RealSide, run_real
 from tests.e2e.scene import Queue, Scene, condition_of
 from tests.realbed import audit, kueue
+from tests.realbed.bed import BedOptions
 from tests.realbed.build import ToolchainError, install_go
 from tests.realbed.cluster import TURNSTILE_NAMESPACE
 
@@ -144,7 +145,7 @@ async def run(jobs: int) -> None:
     """Run both races and print the table."""
     async with AsyncExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="race-")))
-        clusters = await stack.enter_async_context(run_real(directory / "bed", audited=True))
+        clusters = await stack.enter_async_context(run_real(directory / "bed", BedOptions(audited=True)))
         results = []
         for turnstile in (False, True):
             place = directory / secrets.token_hex(4)

@@ -21,8 +21,8 @@ from localcluster.kueue.stand_in import LocalKueue
 from tests.conformance.client import Api
 from tests.conformance.resources import NAMESPACES
 from tests.realbed import bed as realbed
+from tests.realbed.bed import BedOptions
 from tests.realbed.cluster import TURNSTILE_NAMESPACE, RealCluster
-from tests.realbed.kueue import KueueOptions
 from tests.realbed.proxy import Proxy
 
 HUB = "hub"
@@ -130,7 +130,7 @@ class RealSide:
 
     async def restart_kueue(self, *, orchestrated: bool = True, multi_kueue: bool = True) -> None:
         gates = {"MultiKueueOrchestratedPreemption": orchestrated, "MultiKueue": multi_kueue}
-        await asyncio.to_thread(self.real.kueue.restart, KueueOptions(feature_gates=gates))
+        await asyncio.to_thread(self.real.kueue.restart, gates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,10 +158,10 @@ async def run_local(directory: Path) -> AsyncIterator[Clusters]:
 
 
 @asynccontextmanager
-async def run_real(directory: Path, *, audited: bool = False) -> AsyncIterator[Clusters]:
+async def run_real(directory: Path, options: BedOptions | None = None) -> AsyncIterator[Clusters]:
     """Run real clusters; raises `ToolchainError` where they cannot be built."""
     async with AsyncExitStack() as stack:
-        opening = realbed.run(directory, realbed.BedOptions(audited=audited))
+        opening = realbed.run(directory, options)
         # Starting and stopping block, and belong to the same context manager.
         bed = await asyncio.to_thread(opening.__enter__)
         stack.push_async_callback(asyncio.to_thread, opening.__exit__, None, None, None)

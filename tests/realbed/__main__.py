@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tests.realbed import bed, build, try_it
 from tests.realbed.cluster import REPOSITORY
+from tests.realbed.kueue import KueueOptions
 from tests.realbed.processes import ProcessError, wait_until
 
 _DIRECTORY = REPOSITORY / ".turnstile-bed"
@@ -42,6 +43,9 @@ def _parser() -> argparse.ArgumentParser:
         each.add_argument("--directory", type=Path, default=_DIRECTORY, help="where its files are")
         if name in ("up", "serve"):
             each.add_argument("--workers", type=_worker_count, default=2, help="how many workers (1 to 20)")
+            each.add_argument(
+                "--feature-gates", type=_feature_gates, default={}, help="of the workers' Kueue: NAME=true|false,…"
+            )
     return parser
 
 
@@ -51,13 +55,25 @@ def _worker_count(text: str) -> int:
     return int(text)
 
 
+def _feature_gates(text: str) -> dict[str, bool]:
+    gates = {}
+    for item in filter(None, text.split(",")):
+        name, _, value = item.partition("=")
+        if not name.isalnum() or value not in ("true", "false"):
+            raise argparse.ArgumentTypeError(f"{item!r} is not allowed: NAME=true or NAME=false, separated by commas")
+        gates[name] = value == "true"
+    return gates
+
+
 def _up(arguments: argparse.Namespace) -> int:
     directory: Path = arguments.directory
     if _supervisor(directory) is not None:
         return _say(f"a bed is up already; `down` stops it\n{_state(directory)}".rstrip())
     directory.mkdir(parents=True, exist_ok=True)
     _state_file(directory).unlink(missing_ok=True)
-    command = [sys.executable, "-m", "tests.realbed", "serve", "--directory", directory, "--workers", arguments.workers]
+    gates = ",".join(f"{name}={str(value).lower()}" for name, value in arguments.feature_gates.items())
+    command = [sys.executable, "-m", "tests.realbed", "serve", "--directory", directory]
+    command += ["--workers", arguments.workers, f"--feature-gates={gates}"]
     log = directory / "supervisor.log"
     with log.open("wb") as output:
         supervisor = subprocess.Popen(
@@ -84,7 +100,8 @@ def _serve(arguments: argparse.Namespace) -> int:
     try:
         _note(directory, [])
         build.install_go()
-        with bed.run(directory, bed.BedOptions(workers=arguments.workers)) as running:
+        options = bed.BedOptions(arguments.workers, worker=KueueOptions(feature_gates=arguments.feature_gates))
+        with bed.run(directory, options) as running:
             lines = _lines(running, try_it.furnish(running))
             _note(directory, lines)
             _say("\n".join(lines))

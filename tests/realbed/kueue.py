@@ -5,7 +5,7 @@ import json
 import shutil
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -63,6 +63,8 @@ class Kueue:
     processes: ProcessGroup
     place: Place
     running: Running
+    options: KueueOptions
+    """What it was first started with."""
 
     def is_ready(self) -> bool:
         """Tell whether it is ready, asked as a kubelet would."""
@@ -73,10 +75,11 @@ class Kueue:
             except OSError:
                 return False
 
-    def restart(self, options: KueueOptions) -> None:
-        """Stop it and start it anew with these options."""
+    def restart(self, feature_gates: Mapping[str, bool]) -> None:
+        """Stop it and start it anew with its own options, except for these gates."""
         self.running.stop()
-        _write_configuration(self.place, options)
+        gates = {**self.options.feature_gates, **feature_gates}
+        _write_configuration(self.place, replace(self.options, feature_gates=gates))
         self.processes.start_again(self.running)
         self.wait_until_effective()
 
@@ -104,7 +107,7 @@ def start(
         "--zap-log-level=2",
     ]
     running = processes.start(f"{prefix}kueue", arguments, {build.KUEUE_METRICS_CERTIFICATES: str(directory)})
-    kueue = Kueue(server, processes, place, running)
+    kueue = Kueue(server, processes, place, running, options)
     running.wait_until(kueue.is_ready, seconds=_READY_SECONDS)
     objects.apply(server, _webhooks(server, place))
     kueue.wait_until_effective()
