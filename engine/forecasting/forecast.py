@@ -11,6 +11,7 @@ from typing import Final
 from config.api.meta import NANOSECONDS, ObjectKey
 from engine.decision import Outcome, Prediction
 from engine.errors import InvalidObjectError
+from engine.forecasting.course import follow
 from engine.forecasting.observed import ObservedCluster
 from engine.forecasting.tenants import Tenant
 from engine.objects.workloads import AdmittedWorkload
@@ -107,7 +108,7 @@ def forecast(cluster: ObservedCluster, key: ObjectKey, now_ns: int) -> Forecast:
     with WhatIf(cluster.model) as what_if:
         try:
             what_if.open_gates(key)
-            prediction = what_if.predict(key, now_ns)
+            prediction = follow(cluster.model, what_if, key, now_ns)
         except InvalidObjectError as error:
             return unsupported(str(error), now_ns)
     return of_prediction(prediction, cluster, now_ns)

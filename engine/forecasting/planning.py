@@ -11,6 +11,7 @@ from typing import Any
 from config.api.meta import ObjectKey, object_key
 from engine.decision import Prediction
 from engine.errors import InvalidObjectError
+from engine.forecasting.course import follow
 from engine.forecasting.forecast import Forecast, Verdict, of_prediction, unsupported
 from engine.forecasting.observed import ObservedCluster
 from engine.objects.workloads import AdmittedWorkload, OrderKey
@@ -29,7 +30,7 @@ def foresee(
                     what_if.suppose("Workload", promise.key, promise)
             what_if.add(raw)
             what_if.open_gates(key)
-            prediction = what_if.predict(key, now_ns)
+            prediction = follow(cluster.model, what_if, key, now_ns)
         except InvalidObjectError as error:
             return unsupported(str(error), now_ns), None
     found = of_prediction(_of_known(prediction, cluster), cluster, now_ns)

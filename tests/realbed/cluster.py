@@ -18,6 +18,8 @@ TURNSTILE_NAMESPACE = "turnstile-system"
 _ACCOUNT = f"/api/v1/namespaces/{TURNSTILE_NAMESPACE}/serviceaccounts/turnstile/token"
 _TOKEN_SECONDS = 2 * 24 * 3600
 _BACK_SECONDS = 180.0
+_HUB_ROLES = ("hub.yaml",)
+_WORKER_ROLES = ("worker.yaml", "worker-forecasts.yaml")
 
 HUB_BINARIES = (build.ETCD, build.KUBE_APISERVER, build.KUBE_CONTROLLER_MANAGER, build.KUEUE)
 WORKER_BINARIES = (*HUB_BINARIES, build.KUBE_SCHEDULER)
@@ -109,15 +111,21 @@ def start(
         directory=directory,
         server=server,
         kueue=running,
-        turnstile_token=_turnstile_token(server, "worker.yaml" if runs_pods else "hub.yaml"),
+        turnstile_token=_turnstile_token(server, _WORKER_ROLES if runs_pods else _HUB_ROLES),
         _processes=processes,
         _followers=followers,
     )
 
 
-def _turnstile_token(server: ApiServer, manifest: str) -> str:
+def shipped_roles(manifest: str) -> list[objects.Obj]:
+    """Return the objects of a manifest of roles that Turnstile ships."""
+    return objects.documents(REPOSITORY / "deploy" / "rbac" / manifest)
+
+
+def _turnstile_token(server: ApiServer, manifests: Sequence[str]) -> str:
     """Apply the manifests that Turnstile ships and return a token for the account that they make."""
-    objects.apply(server, objects.documents(REPOSITORY / "deploy" / "rbac" / manifest))
+    for manifest in manifests:
+        objects.apply(server, shipped_roles(manifest))
     request: dict[str, Any] = {
         "apiVersion": "authentication.k8s.io/v1",
         "kind": "TokenRequest",
