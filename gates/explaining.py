@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from config.api.meta import NANOSECONDS, format_time
-from engine.forecasting.forecast import Forecast, ForecastVictim, Verdict
+from engine.forecasting.forecast import Flavors, Forecast, ForecastVictim, Verdict
 from gates.actions import Decision
 from gates.ledger import last_opening
 from gates.opening import Defer, Hold, Open, Wait, next_gate, remaining_window
@@ -113,7 +113,13 @@ def _forecast(forecast: Forecast) -> str:
 
 def _flavors(forecast: Forecast) -> str:
     borrowed = f", borrowing at level {forecast.borrowing}" if forecast.borrowing else ""
-    return ", ".join(f"{resource}={flavor}" for resource, flavor in forecast.flavors) + borrowed
+    others = " or ".join(_named(each) for each in forecast.other_flavors)
+    instead = f" (or {others}, by who leaves first)" if others else ""
+    return f"{_named(forecast.flavors)}{instead}{borrowed}"
+
+
+def _named(flavors: Flavors) -> str:
+    return ", ".join(f"{resource}={flavor}" for resource, flavor in flavors)
 
 
 def _victim(victim: ForecastVictim, now_ns: int) -> str:

@@ -59,6 +59,11 @@ def format_record(record: ForecastRecord) -> str:
         "message": forecast.message,
         "clusterQueue": forecast.cluster_queue,
         "flavors": _flavor_entries(forecast.flavors),
+        **(
+            {"otherFlavors": [_flavor_entries(each) for each in forecast.other_flavors]}
+            if forecast.other_flavors
+            else {}
+        ),
         "borrowing": forecast.borrowing,
         "victims": [_victim_entry(victim) for victim in kept],
         "victimsLeftOut": len(forecast.victims) - len(kept),
@@ -103,6 +108,7 @@ def _forecast(entry: Mapping[str, Any]) -> Forecast:
         message=str(entry["message"]),
         cluster_queue=str(entry["clusterQueue"]),
         flavors=_flavors(entry["flavors"]),
+        other_flavors=tuple(_flavors(each) for each in entry.get("otherFlavors", ())),
         borrowing=int(borrowing) if borrowing is not None else None,
         victims=tuple(_victim(victim) for victim in entry["victims"]),
         cost=Cost(

@@ -202,6 +202,7 @@ class WorkerLink:
             group.create_task(self._doubt())
             if self.observation is not None:
                 group.create_task(self.observation.run())
+                group.create_task(self.observation.tell())
 
     def reconfigure(self, access: ClusterAccess) -> None:
         """Go on with another address or identity."""

@@ -83,6 +83,8 @@ class Forecast:
     victims: tuple[ForecastVictim, ...] = ()
     cost: Cost = Cost()
     labels: tuple[str, ...] = ()
+    other_flavors: tuple[Flavors, ...] = ()
+    """Those that it may get instead, depending on which of the victims leaves first."""
 
     @property
     def promises(self) -> bool:
@@ -123,18 +125,25 @@ def of_prediction(prediction: Prediction, cluster: ObservedCluster, now_ns: int)
         for victim in (prediction.victims if named else ())
     )
     leaving = [victim.key for victim in victims if not victim.in_flight]
-    flavors = {(resource, flavor) for pods in prediction.pod_sets for resource, flavor in pods.flavors.items()}
+    flavors = _flavors(prediction)
     return Forecast(
         verdict=verdict,
         made_ns=now_ns,
         message=prediction.message,
         cluster_queue=prediction.cluster_queue,
-        flavors=tuple(sorted(flavors)) if named or verdict is Verdict.FITS else (),
+        flavors=flavors if named or verdict is Verdict.FITS else (),
+        other_flavors=tuple(sorted({_flavors(other) for other in prediction.alternatives} - {flavors}))
+        if named
+        else (),
         borrowing=prediction.borrowing,
         victims=victims,
         cost=total_cost((cluster.tenants[key] for key in leaving if key in cluster.tenants), now_ns),
         labels=prediction.labels,
     )
+
+
+def _flavors(prediction: Prediction) -> Flavors:
+    return tuple(sorted({pair for pod_set in prediction.pod_sets for pair in pod_set.flavors.items()}))
 
 
 def _victim(cluster: ObservedCluster, key: ObjectKey, cluster_queue: str, reason: str) -> ForecastVictim:

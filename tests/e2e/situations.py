@@ -5,7 +5,7 @@ code. Here they become API objects with names of their own, so that many situati
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from config.names import KUEUE_GROUP
@@ -133,27 +133,26 @@ def _usage(draw: Dice, queue: Queue, sizings: list[Sizing]) -> list[tuple[tuple[
 
 
 def _incoming(draw: Dice, cluster: Cluster, queue: Queue, name: str) -> Json:
-    """Return a workload that wants a little more of one resource than is free."""
-    available = {resource: _most(cluster, queue, resource) for resource in queue.covered()}
-    possible = [resource for resource in available if available[resource] and resource != "pods"]
-    contested = min(possible or queue.covered(), key=lambda each: _left(cluster, queue, each) / STEPS[each])
+    """Return a workload that wants more of the scarcest resource than is free, mostly no more than its queue's own."""
+    own = {each: _most(queue.nominal, queue, each) // STEPS[each] for each in queue.covered() if each != "pods"}
+    possible = [each for each in own if own[each]] or queue.covered()
+    contested = min(possible, key=lambda each: (_left(cluster, queue, each) / STEPS[each], each))
+    most = own.get(contested, 0) + (draw.randint(1, 4) if draw.chance(0.3) else 0)
+    least = min(_left(cluster, queue, contested) // STEPS[contested] + 1, most)
     names, count = pod_set_names(draw), draw.weighted({1: 6, 2: 2, 3: 1, 5: 0.5})
-    per_pod = {each: STEPS[each] for each in possible if each == contested or draw.chance(0.4)}
-    step = STEPS[contested]
-    most = available[contested] // step
-    least = min(_left(cluster, queue, contested) // step + 1, most)
-    steps = draw.randint(least, max(least, min(least + 4, most)))
-    per_pod[contested] = -(-steps // (len(names) * count)) * step
+    per_pod = {each: STEPS[each] for each in possible if each == contested or draw.chance(0.25)}
+    steps = draw.randint(least, max(least, most))
+    per_pod[contested] = max(1, steps // (len(names) * count)) * STEPS[contested]
     result = workload(draw, queue, name, [Sizing(each, count, per_pod) for each in names], NOW)
     result["spec"]["priority"] = draw.choice([0, 50, 100, 200, 200, 200, 1000, 1000])
     for pod_set in result["spec"]["podSets"]:
-        add_placement(draw, pod_set["template"]["spec"], cluster.flavors)
+        if draw.chance(0.3):
+            add_placement(draw, pod_set["template"]["spec"], cluster.flavors)
     return result
 
 
-def _most(cluster: Cluster, queue: Queue, resource: str) -> int:
-    """Return what one flavor has, at most."""
-    return max(_capacity(cluster, queue, (flavor, resource)) for flavor in queue.group_of(resource).flavors)
+def _most(amounts: Mapping[tuple[str, str], int], queue: Queue, resource: str) -> int:
+    return max(amounts.get((flavor, resource), 0) for flavor in queue.group_of(resource).flavors)
 
 
 def _left(cluster: Cluster, queue: Queue, resource: str) -> int:

@@ -210,9 +210,10 @@ class Trial:
         victims = frozenset((each["workload"], each["reason"]) for each in record["victims"] if not each["inFlight"])
         ending, message = Ending.MISSED, f"{promised}, {result}: {record['resultMessage']}; {record['message']}"
         if result == "exact":
-            said = Seen(promised != "Cannot", _pairs(record["flavors"]), victims)
-            ending = Ending.EXACT if said == found else Ending.CONTRADICTED
-            message = "" if said == found else f"said {said}, seen {found}"
+            ways = [_pairs(each) for each in (record["flavors"], *record.get("otherFlavors", ()))]
+            said = [Seen(promised != "Cannot", flavors, victims) for flavors in ways]
+            ending = Ending.EXACT if found in said else Ending.CONTRADICTED
+            message = "" if found in said else f"said {said}, seen {found}"
         elif result == "overtaken":
             ending = Ending.OVERTAKEN
         elif result == "none":
