@@ -106,7 +106,8 @@ def _forecast(forecast: Forecast) -> str:
             return f"Fits in {_flavors(forecast)}"
         case Verdict.PREEMPTS:
             cost = forecast.cost
-            return f"Preempts {cost.victims} workload(s), {cost.pods} pod(s), for {_flavors(forecast)}"
+            price = f", preemption cost {cost.preemption_cost}" if cost.preemption_cost else ""
+            return f"Preempts {cost.victims} workload(s), {cost.pods} pod(s){price}, for {_flavors(forecast)}"
         case Verdict.CANNOT | Verdict.UNSUPPORTED | Verdict.AMBIGUOUS:
             return f"{forecast.verdict}: {forecast.message}" if forecast.message else str(forecast.verdict)
 
@@ -127,8 +128,10 @@ def _victim(victim: ForecastVictim, now_ns: int) -> str:
     running = ""
     if victim.running_since_ns is not None:
         running = f", running for {max(0, now_ns - victim.running_since_ns) // NANOSECONDS} s"
+    cost = f", preemption cost {victim.preemption_cost}" if victim.preemption_cost else ""
     leaving = ", leaving already" if victim.in_flight else ""
-    return f"{victim.namespace}/{victim.name}{owner}, priority {victim.priority}{running}, {victim.reason}{leaving}"
+    about = f"priority {victim.priority}{cost}{running}"
+    return f"{victim.namespace}/{victim.name}{owner}, {about}, {victim.reason}{leaving}"
 
 
 def _next(group: Group, decision: Decision, now_ns: int, settings: Settings) -> str:

@@ -17,6 +17,8 @@ _STOP_SECONDS = 30.0
 class Turnstile:
     """One daemon with its configuration file; it can be stopped, killed, frozen and started again."""
 
+    command = "run"
+
     def __init__(self, directory: Path, hub_kubeconfig: str, sections: Mapping[str, Any]) -> None:
         self._file = directory / "turnstile.yaml"
         self.log_file = directory / "turnstile.log"
@@ -45,7 +47,7 @@ class Turnstile:
     async def start(self) -> None:
         """Start it; what it is connected to shows on the hub's objects."""
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("TURNSTILE_", "KUBERNETES_"))}
-        command = [sys.executable, "-P", "-m", "manager", "run", "--config", str(self._file)]
+        command = [sys.executable, "-P", "-m", "manager", self.command, "--config", str(self._file)]
         with self.log_file.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
                 *command, stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log, env=environment
@@ -88,3 +90,9 @@ class Turnstile:
             process.kill()
             await process.wait()
             raise
+
+
+class CostController(Turnstile):
+    """`turnstile cost-controller` likewise."""
+
+    command = "cost-controller"

@@ -15,7 +15,6 @@ from tests.realbed.processes import ProcessGroup, Running
 
 REPOSITORY = Path(__file__).parents[2]
 TURNSTILE_NAMESPACE = "turnstile-system"
-_ACCOUNT = f"/api/v1/namespaces/{TURNSTILE_NAMESPACE}/serviceaccounts/turnstile/token"
 _TOKEN_SECONDS = 2 * 24 * 3600
 _BACK_SECONDS = 180.0
 _HUB_ROLES = ("hub.yaml",)
@@ -126,12 +125,18 @@ def _turnstile_token(server: ApiServer, manifests: Sequence[str]) -> str:
     """Apply the manifests that Turnstile ships and return a token for the account that they make."""
     for manifest in manifests:
         objects.apply(server, shipped_roles(manifest))
+    return service_token(server, "turnstile")
+
+
+def service_token(server: ApiServer, account: str) -> str:
+    """Return a token for a service account of Turnstile's namespace."""
     request: dict[str, Any] = {
         "apiVersion": "authentication.k8s.io/v1",
         "kind": "TokenRequest",
         "spec": {"expirationSeconds": _TOKEN_SECONDS},
     }
-    status, reply = server.call("POST", _ACCOUNT, request)
+    path = f"/api/v1/namespaces/{TURNSTILE_NAMESPACE}/serviceaccounts/{account}/token"
+    status, reply = server.call("POST", path, request)
     if status != 201:
-        raise RuntimeError(f"no token for Turnstile on {server.url}: {status} {reply.get('message')}")
+        raise RuntimeError(f"no token for {account} on {server.url}: {status} {reply.get('message')}")
     return str(reply["status"]["token"])
