@@ -48,6 +48,12 @@ def has_quota(workload: Obj) -> bool:
     return condition_of(workload, "QuotaReserved").get("status") == "True"
 
 
+def is_gate_open(workload: Obj) -> bool:
+    """Tell whether somebody opened the gate of a Workload."""
+    gates = (workload.get("status") or {}).get("preemptionGates") or ()
+    return any(gate.get("position") == "Open" for gate in gates)
+
+
 def is_turned_down(workload: Obj) -> bool:
     """Tell whether Kueue has looked at a Workload and neither admits it nor asks for its gate."""
     asks = condition_of(workload, "BlockedOnPreemptionGates").get("status") == "True"

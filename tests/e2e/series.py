@@ -65,8 +65,8 @@ class Series:
 
 
 def is_about_preemption(outcome: Outcome) -> bool:
-    """Tell whether a worker asked for its gate, so that there was a forecast to come true."""
-    return outcome.ending not in (Ending.FITTED, Ending.CANNOT, Ending.BROKEN)
+    """Tell whether a worker asked for its gate, and a forecast was made."""
+    return outcome.ending not in (Ending.FITTED, Ending.CANNOT, Ending.LATE, Ending.BROKEN)
 
 
 def failures(outcomes: list[Outcome]) -> list[Outcome]:

@@ -30,7 +30,7 @@ from tests.conformance.resources import (
     Resource,
 )
 from tests.e2e.clusters import Cluster
-from tests.e2e.evidence import Seen, has_quota, is_turned_down, seen
+from tests.e2e.evidence import Seen, has_quota, is_gate_open, is_turned_down, seen
 from tests.e2e.scene import Queue, condition_of
 from tests.e2e.situations import Situation
 
@@ -53,6 +53,7 @@ class Ending(StrEnum):
     UNPROMISED = "nothing promised"
     FITTED = "fitted, no gate asked for"
     CANNOT = "cannot, and did not"
+    LATE = "gate opened before a forecast was ready"
     MISSED = "missed"
     """Turnstile says itself that it was wrong."""
     CONTRADICTED = "contradicted"
@@ -226,8 +227,11 @@ class Trial:
         if await self._record() is not None:
             return await self._outcome()  # it asked first, and all went faster than we look
         found = seen(await self._workloads(), copy["metadata"]["uid"])
-        ending = Ending.FITTED if found is not None and not found.victims else Ending.CONTRADICTED
-        return self._ended(ending, message="" if ending is Ending.FITTED else f"preempted without a gate: {found}")
+        if found is not None and not found.victims:
+            return self._ended(Ending.FITTED)
+        if found is not None and is_gate_open(copy):
+            return self._ended(Ending.LATE, victims=found.victims)
+        return self._ended(Ending.CONTRADICTED, message=f"preempted without a gate: {found}")
 
     def _turned_down(self, promised: str, said: str) -> Outcome:
         verdict = promised.partition(":")[0].partition(" ")[0]
