@@ -26,7 +26,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _runs_on_real(item: pytest.Function) -> bool:
     by_parameter = hasattr(item, "callspec") and item.callspec.params.get("clusters") == "real"
-    return by_parameter or "real_scene" in item.fixturenames
+    return by_parameter or not {"real_scene", "real_clusters"}.isdisjoint(item.fixturenames)
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

@@ -15,13 +15,15 @@ from tests.differential.pods import add_placement, pod_set_names
 from tests.differential.quotas import make_cluster
 from tests.differential.scenarios import wronged_queue
 from tests.differential.workloads import NOW, Sizing, workload
+from tests.e2e.expectations import is_likely_to_preempt, settled
 
 PRIORITIES = (-10, 0, 1, 50, 99, 100, 200, 1000, 2**31 - 1)
 NOBODY = "example.com/nobody"
 """Manager of jobs that hold quota and make no pods, and that stop as soon as they are told to."""
 _PROFILE = Profile(fair_sharing=0, gates=0, symmetry=0.1)
 _LARGEST_CROWD = 12
-_ARRIVALS = 4
+_ARRIVALS = 5
+_DRAWN = 20
 _MOST_PODS = 8
 _SPACES = {"team-a": "a", "team-b": "b"}
 _ATTEMPTS = 150
@@ -51,7 +53,7 @@ def situation(name: str, seed: int) -> Situation:
     draw = dice("situation", seed, oddness=0)
     cluster = make_cluster(draw, _PROFILE)
     crowd = _crowd(draw, cluster)
-    arrivals = [_incoming(draw, cluster, wronged_queue(draw, cluster), f"incoming-{n}") for n in range(_ARRIVALS)]
+    arrivals = _arrivals(draw, cluster, crowd)
     renamed = [_renamed(each, name) for each in cluster.objects]
     return Situation(
         name=name,
@@ -130,6 +132,15 @@ def _usage(draw: Dice, queue: Queue, sizings: list[Sizing]) -> list[tuple[tuple[
 
 
 # --- the one that needs a place
+
+
+def _arrivals(draw: Dice, cluster: Cluster, crowd: list[Json]) -> list[Json]:
+    """Return those who come one after the other: any one, and some of whom a preemption is to be expected."""
+    objects = [_served(each) if each["kind"] == "ClusterQueue" else each for each in cluster.objects]
+    running = settled(objects, crowd)
+    drawn = [_incoming(draw, cluster, wronged_queue(draw, cluster), f"incoming-{n}") for n in range(_DRAWN)]
+    first, *others = drawn
+    return [first, *(each for each in others if is_likely_to_preempt(objects, running, each))][:_ARRIVALS]
 
 
 def _incoming(draw: Dice, cluster: Cluster, queue: Queue, name: str) -> Json:
