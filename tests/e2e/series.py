@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from tests.conformance.resources import RESOURCE_FLAVORS, WORKLOAD_PRIORITY_CLASSES
+from tests.e2e.ground import Ground, hub_queue
 from tests.e2e.scene import Scene
 from tests.e2e.situations import priority_classes, situation
-from tests.e2e.trials import FAILURES, Ending, Outcome, Trial, hub_queue
+from tests.e2e.trials import FAILURES, Ending, Outcome, Trial
 
 TIMEOUT = "60s"
 
@@ -58,8 +59,8 @@ class Series:
         socket = scene.directory / "api.sock"
         while len(self.preempting) < self.wanted:
             seed = next(seeds)
-            chosen = situation(f"{scene.name}-{seed}", seed)
-            async for outcome in Trial(chosen, scene.hub, scene.name, worker, socket).play():
+            ground = Ground(situation(f"{scene.name}-{seed}", seed), scene.hub, scene.name, worker)
+            async for outcome in Trial(ground, socket).play():
                 self.outcomes.append(outcome)
                 self.note(outcome)
 
