@@ -54,6 +54,11 @@ def is_gate_open(workload: Obj) -> bool:
     return any(gate.get("position") == "Open" for gate in gates)
 
 
+def is_parked_as_gated(workload: Obj) -> bool:
+    """Tell whether Kueue says that a Workload waits for its gate."""
+    return condition_of(workload, "QuotaReserved").get("message") == "Workload requires preemption, but it's gated"
+
+
 def is_turned_down(workload: Obj) -> bool:
     """Tell whether Kueue has looked at a Workload and neither admits it nor asks for its gate."""
     asks = condition_of(workload, "BlockedOnPreemptionGates").get("status") == "True"

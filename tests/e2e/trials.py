@@ -16,7 +16,7 @@ import aiohttp
 
 from manager.cli.asking import NoAnswerError, UnknownError, ask
 from tests.conformance.client import Obj
-from tests.e2e.evidence import Seen, has_quota, is_gate_open, is_turned_down, seen
+from tests.e2e.evidence import Seen, has_quota, is_gate_open, is_parked_as_gated, is_turned_down, seen
 from tests.e2e.ground import POLL_SECONDS, Ground
 from tests.e2e.scene import condition_of
 
@@ -34,6 +34,8 @@ class Ending(StrEnum):
     FITTED = "fitted, no gate asked for"
     CANNOT = "cannot, and did not"
     LATE = "gate opened before a forecast was ready"
+    STALLED = "Kueue did not look again after the gate was opened"
+    """It happens when a gate is opened in the middle of a cycle: the copy is parked with its gate open."""
     MISSED = "missed"
     """Turnstile says itself that it was wrong."""
     CONTRADICTED = "contradicted"
@@ -124,7 +126,14 @@ class Trial:
             ending = Ending.OVERTAKEN
         elif result == "none":
             ending = Ending.UNPROMISED
+        elif result == "timeout" and await self._is_stalled():
+            ending = Ending.STALLED
         return self._ended(ending, promised, result, victims=found.victims if found else (), message=message)
+
+    async def _is_stalled(self) -> bool:
+        """Tell whether the last that Kueue said of the copy is from before its gate was opened."""
+        copy = await self.ground.copy(self.incoming)
+        return copy is not None and is_gate_open(copy) and is_parked_as_gated(copy)
 
     async def _fitted(self, copy: Obj) -> Outcome:
         """Somebody who got in without asking for a gate may not have preempted anybody."""
