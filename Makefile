@@ -38,17 +38,21 @@ format: venv ## rewrite the sources in the house format
 
 docs: venv ## regenerate the tables that the docs take from the code
 	$(BIN)/python -P -m config.reference docs/configuration.md README.md
+	$(BIN)/python -m tests.screens
+	$(BIN)/python -P -m manager.telemetry.reference docs/metrics.md
+	$(BIN)/python -P deploy/grafana/dashboard.py > deploy/grafana/turnstile.json
+	deploy/prometheus/rule.sh < deploy/prometheus/rules.yaml > deploy/prometheus/prometheus-rule.yaml
 
 bench: venv ## run the benchmarks and print their tables
 	$(BIN)/python -m benchmarks
 
-compare-partition: venv ## both controllers on real Kueue while a worker cannot be reached (about 20 minutes)
+compare-partition: venv ## both controllers on real Kueue while a worker cannot be reached (about 30 minutes)
 	$(BIN)/python -m benchmarks.partition
 
 forecast-truth: venv ## do forecasts come true on real Kueue? 200 preemptions (SITUATIONS=200 SEED=1; about 15 minutes)
 	$(BIN)/python -m benchmarks.forecast_truth --situations $(or $(SITUATIONS),200) --seed $(or $(SEED),1)
 
-race: venv ## both controllers on real Kueue with 200 jobs (about 5 minutes)
+race: venv ## Turnstile and Kueue's own controller, as it is and unthrottled, with 200 jobs (about 7 minutes)
 	$(BIN)/python -m benchmarks.race
 
 bed: venv ## start a hub and two workers on real Kueue (WORKERS=2 FEATURE_GATES=PriorityBoost=true)
@@ -68,7 +72,7 @@ audit: venv ## ask PyPI's advisories about the locked run-time dependencies; nee
 
 lock: venv ## resolve the dependencies anew into requirements/*.txt
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements/runtime.txt
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra dev pyproject.toml -o requirements/dev.txt
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra dev --extra tracing pyproject.toml -o requirements/dev.txt
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/supply-chain.in -o requirements/supply-chain.txt
 	sed -n 's/^requires = \["\(.*\)"\]$$/\1/p' pyproject.toml | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header - -o requirements/build.txt
 

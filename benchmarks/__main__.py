@@ -3,6 +3,7 @@
 import sys
 
 from benchmarks import (
+    cli_start,
     cost_controller,
     engine_scale,
     forecast,
@@ -14,6 +15,7 @@ from benchmarks import (
 )
 
 BENCHMARKS = {
+    "cli_start": cli_start.run,
     "cost_controller": cost_controller.run,
     "engine_scale": engine_scale.run,
     "forecast": forecast.run,

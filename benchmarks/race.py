@@ -1,14 +1,13 @@
 """`make race`: how fast a hub's controller gets many jobs admitted on two real workers, and what it asks of them.
 
-Kueue's own MultiKueue controller and Turnstile run one after the other on the same bed. Requests are counted from the
-API servers' audit logs, so that each client's share is known; CPU is what the processes used. etcd does not wait for
-the disk here, which flatters both.
+Kueue's own MultiKueue controller as released, the same without its limit of requests to workers, and Turnstile run one
+after the other on the same bed. Requests are counted from the API servers' audit logs, so that each client's share is
+known; CPU is what the processes used. etcd does not wait for the disk here, which flatters all.
 """
 
 import argparse
 import asyncio
 import os
-import secrets
 import sys
 import tempfile
 import time
@@ -17,12 +16,12 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from config.names import CONTROLLER_NAME, MULTIKUEUE_NAME
+from benchmarks.contestants import Controller, new_scene, real, set_to_work
 from tests.conformance.client import Obj
 from tests.conformance.resources import WORKLOADS
-from tests.e2e.clusters import Cluster, Clusters, RealSide, run_real
+from tests.e2e.clusters import Clusters, run_real
 from tests.e2e.scene import Queue, Scene, condition_of
-from tests.realbed import audit, kueue
+from tests.realbed import audit
 from tests.realbed.bed import BedOptions
 from tests.realbed.build import ToolchainError, install_go
 from tests.realbed.cluster import TURNSTILE_NAMESPACE
@@ -37,7 +36,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 class Result:
     """One controller's race."""
 
-    name: str
+    controller: Controller
     seconds: float
     placed: Counter[str]
     requests: dict[str, float]
@@ -53,24 +52,13 @@ def _cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
-async def race(clusters: Clusters, directory: Path, jobs: int, *, turnstile: bool) -> Result:
+async def race(clusters: Clusters, directory: Path, jobs: int, controller: Controller) -> Result:
     """Let one controller run its race."""
-    scene = Scene(
-        f"r-{secrets.token_hex(4)}",
-        clusters,
-        directory,
-        CONTROLLER_NAME if turnstile else MULTIKUEUE_NAME,
-        TURNSTILE_NAMESPACE if turnstile else kueue.NAMESPACE,
-    )
-    sides = [_real(side) for side in (clusters.hub, *clusters.workers.values())]
+    scene = new_scene(clusters, directory, controller)
+    sides = [real(side) for side in (clusters.hub, *clusters.workers.values())]
     try:
-        # What an earlier race left in a throttled client's queue must not slow this one down.
-        await clusters.hub.restart_kueue()
-        await scene.build(Queue(cpu=str(jobs * 3 // 4)), hub=Queue(cpu=str(2 * jobs)))
-        pid = _real(clusters.hub).real.kueue.running.pid
-        if turnstile:
-            pid = (await scene.start_turnstile()).pid
-        await scene.until_active()
+        await set_to_work(scene, controller, Queue(cpu=str(jobs * 3 // 4)), Queue(cpu=str(2 * jobs)))
+        pid = scene.turnstile.pid if scene.turnstile is not None else real(clusters.hub).real.kueue.running.pid
         marks = {side.name: audit.position(side.real.directory) for side in sides}
         before = _cpu_seconds(pid), sum(_cpu_seconds(side.real.server.running.pid) for side in sides)
         began = time.monotonic()
@@ -79,9 +67,9 @@ async def race(clusters: Clusters, directory: Path, jobs: int, *, turnstile: boo
         seconds = time.monotonic() - began
         after = _cpu_seconds(pid), sum(_cpu_seconds(side.real.server.running.pid) for side in sides)
         records = {side.name: audit.since(side.real.directory, marks[side.name]) for side in sides}
-        own = {name: [each for each in found if _is_own(each, name, turnstile)] for name, found in records.items()}
+        own = {name: [each for each in found if _is_own(each, name, controller)] for name, found in records.items()}
         return Result(
-            name="Turnstile" if turnstile else "Kueue's MultiKueue",
+            controller=controller,
             seconds=seconds,
             placed=Counter(str(each["status"].get("clusterName")) for each in admitted),
             requests={name: len(found) / jobs for name, found in own.items()},
@@ -93,9 +81,9 @@ async def race(clusters: Clusters, directory: Path, jobs: int, *, turnstile: boo
         await scene.tear_down()
 
 
-def _is_own(record: audit.Record, cluster: str, turnstile: bool) -> bool:
+def _is_own(record: audit.Record, cluster: str, controller: Controller) -> bool:
     """Tell whether a request is the controller's, which has an account of its own wherever it is a guest."""
-    if turnstile:
+    if controller.is_turnstile:
         return record.user.endswith(f":{TURNSTILE_NAMESPACE}:turnstile")
     return record.agent.startswith("kueue") if cluster == "hub" else record.user == "hub"
 
@@ -122,11 +110,6 @@ async def _all_admitted(scene: Scene, jobs: int) -> list[Obj]:
             await asyncio.sleep(_POLL_SECONDS)
 
 
-def _real(side: Cluster) -> RealSide:
-    assert isinstance(side, RealSide)
-    return side
-
-
 def _print(results: list[Result], jobs: int) -> None:
     rows = {
         f"seconds until all {jobs} are admitted on the hub": [f"{r.seconds:.1f}" for r in results],
@@ -136,34 +119,39 @@ def _print(results: list[Result], jobs: int) -> None:
         "CPU seconds of the hub's controller": [f"{r.controller_cpu:.1f}" for r in results],
         "CPU seconds of all API servers": [f"{r.servers_cpu:.1f}" for r in results],
     }
-    print(f"| | {' | '.join(result.name for result in results)} |\n|---|{'---|' * len(results)}")
+    print(f"| | {' | '.join(result.controller for result in results)} |\n|---|{'---|' * len(results)}")
     for name, cells in rows.items():
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 
-async def run(jobs: int) -> None:
-    """Run both races and print the table."""
+def _print_ratios(results: list[Result]) -> None:
+    ours = next((result for result in results if result.controller.is_turnstile), None)
+    for other in results:
+        if ours is not None and other is not ours:
+            print(f"{ours.controller} is {other.seconds / ours.seconds:.2f} times as fast as {other.controller}")
+
+
+async def run(jobs: int, controllers: list[Controller]) -> None:
+    """Run the races and print the table."""
     async with AsyncExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="race-")))
         clusters = await stack.enter_async_context(run_real(directory / "bed", BedOptions(audited=True)))
-        results = []
-        for turnstile in (False, True):
-            place = directory / secrets.token_hex(4)
-            place.mkdir()
-            results.append(await race(clusters, place, jobs, turnstile=turnstile))
+        results = [await race(clusters, directory, jobs, controller) for controller in controllers]
         _print(results, jobs)
+        _print_ratios(results)
 
 
 def main() -> int:
     """Run the race from the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.race", description=__doc__)
     parser.add_argument("--jobs", type=int, default=200, help="how many jobs (default 200)")
+    parser.add_argument("--only", choices=[each.name.lower() for each in Controller], help="only this controller")
     arguments = parser.parse_args()
     if not 1 <= arguments.jobs <= 100_000:
         parser.error("--jobs: must be a whole number from 1 to 100000")
     try:
         install_go()
-        asyncio.run(run(arguments.jobs))
+        asyncio.run(run(arguments.jobs, [each for each in Controller if arguments.only in (None, each.name.lower())]))
     except ToolchainError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

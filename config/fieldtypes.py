@@ -284,6 +284,20 @@ class ProxyUrl(SettingType):
         return {"type": "string", "pattern": r"^https?://"}
 
 
+class CollectorUrl(SettingType):
+    """The address of what takes traces."""
+
+    words = 'the URL of an OTLP/HTTP collector without credentials (for example "http://127.0.0.1:4318/v1/traces")'
+
+    def parse(self, value: object) -> str:
+        if isinstance(value, str) and syntax.is_collector_url(value):
+            return value
+        raise RefusedError
+
+    def json_schema(self) -> dict[str, Any]:
+        return {"type": "string", "pattern": r"^https?://"}
+
+
 class Labels(SettingType):
     """Kubernetes labels; pairs in order of their keys, because a frozen value holds no dict."""
 

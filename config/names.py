@@ -5,6 +5,8 @@ Our own names live under DOMAIN; names of Kueue's are repeated here exactly as K
 
 from typing import Final
 
+DISTRIBUTION: Final = "multikueue-turnstile"
+"""The name under which Turnstile is installed."""
 DOMAIN: Final = "multikueue-turnstile.dev"
 FIELD_MANAGER: Final = DOMAIN
 CONTROLLER_NAME: Final = f"{DOMAIN}/orchestrator"

@@ -13,6 +13,7 @@ from config.syntax import printable
 
 _LONGEST_SHOWN: Final = 100
 _CREDENTIALS_IN_URL: Final = re.compile(r"//[^/@]*@")
+_QUERY_OF_URL: Final = re.compile(r"(://[^?]*\?).*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,8 @@ def shown(value: object) -> str:
         case None | bool() | int() | float():
             return json.dumps(value)
         case str() if "\n" not in value and len(value) <= _LONGEST_SHOWN:
-            return f'"{printable(_CREDENTIALS_IN_URL.sub("//(hidden)@", value))}"'
+            masked = _QUERY_OF_URL.sub(r"\1(hidden)", _CREDENTIALS_IN_URL.sub("//(hidden)@", value))
+            return f'"{printable(masked)}"'
         case timedelta():
             return f'"{format_duration(value)}"'
         case Path():

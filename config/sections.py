@@ -28,6 +28,7 @@ from config.fieldtypes import (
     AbsolutePath,
     BindAddress,
     ByteSize,
+    CollectorUrl,
     GoDuration,
     Labels,
     OneOf,
@@ -332,6 +333,14 @@ class Journal(Section):
     """Entries older than this are dropped."""
     max_size: Annotated[int, ByteSize(1 << 20, "256Mi")] = 256 << 20
     """The oldest entries are dropped when the file grows beyond this."""
+
+
+class Tracing(Section):
+    """One trace for each workload, over hub and workers."""
+
+    endpoint: Annotated[str, CollectorUrl()] | None = None
+    """Where spans are sent, by OTLP over HTTP; none are made without it. Needs the extra `tracing` of the package. A
+    collector that does not answer costs spans, nothing else."""
 
 
 def refused_at(field: str, value: object, allowed: str) -> PydanticCustomError:

@@ -31,6 +31,7 @@ from config.sections import (
     LeaderElection,
     Logging,
     Section,
+    Tracing,
     Worker,
 )
 
@@ -80,6 +81,8 @@ class Configuration(Section, BaseSettings):
     """What is written to standard error."""
     journal: Journal = Journal()
     """The record of decisions and of what they were based on."""
+    tracing: Tracing = Tracing()
+    """One trace for each workload, over hub and workers."""
 
     @classmethod
     def layered(cls, *, overrides: Tree, document: Tree) -> Self:

@@ -76,3 +76,14 @@ def closest(word: str, known: Iterable[str]) -> str | None:
 def printable(text: str) -> str:
     """Return `text` with what could move a terminal's cursor, or reorder its line, made visible."""
     return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def is_collector_url(text: str) -> bool:
+    """Tell whether a text is the plain URL of a place to send to."""
+    try:
+        url = urlsplit(text)
+        has_place = bool(url.hostname) and (url.port is None or url.port > 0)
+    except ValueError:
+        return False
+    plain = not (url.username or url.password or url.query or url.fragment) and text.isprintable() and " " not in text
+    return url.scheme in ("http", "https") and has_place and bool(url.path.strip("/")) and plain

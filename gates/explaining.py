@@ -4,15 +4,17 @@ Pure, and made from the same view and the same decision that the daemon acts on,
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from config.api.meta import NANOSECONDS, format_time
 from engine.forecasting.forecast import Flavors, Forecast, ForecastVictim, Verdict
 from gates.actions import Decision
-from gates.ledger import last_opening
-from gates.opening import Defer, Hold, Open, Wait, next_gate, remaining_window
+from gates.ledger import known_openings, last_opening
+from gates.opening import Defer, Grace, Hold, Open, Wait, next_gate, remaining_window
+from gates.records import HubRecord
 from gates.settings import Settings
-from gates.view import Group, Reach, Worker
+from gates.view import CheckState, Group, Reach, Worker
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,8 @@ class Explanation:
     state: str
     workers: tuple[WorkerExplanation, ...]
     next: str
+    gates: tuple[str, ...] = ()
+    """Whose gate is open, since when and until when."""
     last_forecast: str = ""
     """What became of the forecast behind the last opening."""
 
@@ -52,7 +56,40 @@ def explain(
         state=_state(group),
         workers=tuple(_worker(worker, forecasts.get(worker.name), now_ns) for worker in group.listed),
         next=_next(group, decision, now_ns, settings),
+        gates=_gates(group, settings) if _is_pending(group) else (),
         last_forecast=last,
+    )
+
+
+def explanation_document(record: HubRecord, explanation: Explanation) -> dict[str, Any]:
+    """Return an explanation as a document, with what the hub's object says about its place there."""
+    return {
+        "namespace": record.namespace,
+        "name": record.name,
+        "owner": f"{record.owner.kind} {record.owner.name}" if record.owner is not None else "",
+        "queue": record.queue,
+        "clusterQueue": record.cluster_queue,
+        "created": format_time(record.created_ns) if record.created_ns else "",
+        "state": explanation.state,
+        "cluster": record.cluster_name,
+        "nominated": list(record.nominated),
+        "gates": list(explanation.gates),
+        "workers": [asdict(worker) for worker in explanation.workers],
+        "lastForecast": explanation.last_forecast,
+        "next": explanation.next,
+    }
+
+
+def _is_pending(group: Group) -> bool:
+    check = group.workload.check
+    return check is not None and check.state is CheckState.PENDING
+
+
+def _gates(group: Group, settings: Settings) -> tuple[str, ...]:
+    return tuple(
+        f"{opening.cluster} since {format_time(opening.opened_ns)}, "
+        f"its turn ends at {format_time(opening.opened_ns + settings.timeout_ns)}"
+        for opening in known_openings(group)
     )
 
 
@@ -145,6 +182,9 @@ def _next(group: Group, decision: Decision, now_ns: int, settings: Settings) -> 
                 return f"the gate of {worker.name} opens in {wait}, when the window of {holder.cluster} ends"
             case Defer(worker=worker, remaining_ns=remaining, why=why):
                 return f"{worker.name} waits {_seconds(remaining)} at most: {why}"
+            case Grace(worker=worker, until_ns=until):
+                wait = _seconds(max(0, until - now_ns))
+                return f"the gate of {worker.name} opens in {wait}, unless another worker has room"
             case Hold(reserved_on=reserved_on):
                 return f"no gate opens while {reserved_on} has quota reserved"
             case _:

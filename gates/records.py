@@ -5,6 +5,7 @@ many times the memory and reading it again for each worker would cost a request.
 """
 
 import json
+import sys
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -70,6 +71,9 @@ class HubRecord:
     condition_order: tuple[str, ...]
     checks: tuple[CheckEntry, ...]
     deleted: bool = False
+    created_ns: int = 0
+    queue: str = ""
+    """The LocalQueue."""
     cluster_queue: str = ""
     """Where the hub reserved quota."""
     cluster_name: str = ""
@@ -144,6 +148,7 @@ def hub_record(raw: Obj, kinds: Container[str] = ()) -> HubRecord:
     checks = tuple(_check_entry(entry) for entry in status.get("admissionChecks") or ())
     finished = "Finished" in conds and conds["Finished"].status == "True"
     may_be_copied = bool(checks) and not finished
+    created = metadata.get("creationTimestamp")
     return HubRecord(
         namespace=metadata.get("namespace") or "",
         name=metadata["name"],
@@ -154,6 +159,8 @@ def hub_record(raw: Obj, kinds: Container[str] = ()) -> HubRecord:
         condition_order=_order(status),
         checks=checks,
         deleted=bool(metadata.get("deletionTimestamp")),
+        created_ns=parse_time(created) if created else 0,
+        queue=sys.intern(str(spec.get("queueName") or "")),
         cluster_queue=str((status.get("admission") or {}).get("clusterQueue") or ""),
         cluster_name=status.get("clusterName") or "",
         nominated=tuple(status.get("nominatedClusterNames") or ()),

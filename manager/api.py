@@ -7,17 +7,18 @@ commands and a warning, nothing else.
 import asyncio
 from pathlib import Path
 
-import orjson
 from aiohttp import web
 
+from manager.answers import api_routes
 from manager.inspection import Inspector
 from manager.logs import get_log
-from workerclient.kind import Key
 
 
 async def serve_api(path: Path, inspector: Inspector) -> None:
     """Answer on a socket until cancelled."""
-    runner = web.AppRunner(_application(inspector), access_log=None)
+    application = web.Application()
+    application.add_routes(api_routes(inspector))
+    runner = web.AppRunner(application, access_log=None)
     await runner.setup()
     try:
         await asyncio.to_thread(path.unlink, missing_ok=True)  # left by a process that was killed
@@ -28,28 +29,3 @@ async def serve_api(path: Path, inspector: Inspector) -> None:
         get_log().warning("api.unavailable", path=str(path), error=error.strerror or str(error))
     finally:
         await runner.cleanup()
-
-
-def _application(inspector: Inspector) -> web.Application:
-    async def workers(_request: web.Request) -> web.Response:
-        return _answer({"workers": inspector.workers()})
-
-    async def workloads(_request: web.Request) -> web.Response:
-        return _answer({"workloads": inspector.workloads()})
-
-    async def explanation(request: web.Request) -> web.Response:
-        key = Key(request.match_info["namespace"], request.match_info["name"])
-        found = inspector.explain(key)
-        if found is None:
-            return _answer({"error": f"there is no Workload {key} on the hub"}, 404)
-        return _answer(found)
-
-    application = web.Application()
-    application.router.add_get("/v1/workers", workers)
-    application.router.add_get("/v1/workloads", workloads)
-    application.router.add_get("/v1/workloads/{namespace}/{name}/explanation", explanation)
-    return application
-
-
-def _answer(document: object, status: int = 200) -> web.Response:
-    return web.Response(body=orjson.dumps(document), status=status, content_type="application/json")

@@ -28,7 +28,7 @@ from manager.garbage import GarbageCollector
 from manager.gauges import DaemonGauges
 from manager.hub import HubLink, HubNotices
 from manager.hubwrites import HubHand
-from manager.inspection import Inspector
+from manager.inspection import Inspector, Standing
 from manager.kinds import NAMESPACES, job_kinds
 from manager.kueue_configuration import KueueConfigurationError, load_kueue_configuration
 from manager.lanes import Lanes
@@ -37,11 +37,13 @@ from manager.logs import get_log
 from manager.metrics import Metrics, Role
 from manager.observation import Observation
 from manager.queue import KeyedQueue
-from manager.reconciler import Hands, Listeners, Look, Pulse, Reconciler, Rules
+from manager.reconciler import Deed, Hands, Listeners, Look, Pulse, Reconciler, Rules
 from manager.remote import RemoteHand
 from manager.rivals import Rivals
 from manager.snapshots import Snapshots
 from manager.statuses import Place, Statuses
+from manager.telemetry.deedlog import log_deed
+from manager.telemetry.watching import Watcher
 from manager.wakeups import Wakeups
 from manager.worker import Notices, WorkerLink
 from workerclient.budget import BudgetLimits
@@ -58,19 +60,22 @@ class Observers:
     on_look: Callable[[Look], None] | None = None
     on_forecast: Callable[[Key, ForecastRecord], None] | None = None
     on_forgotten: Callable[[Key], None] | None = None
+    on_deed: Callable[[Deed], None] | None = None
 
-    def listeners(self, forecasts: Forecasts | None) -> Listeners:
+    def listeners(self, forecasts: Forecasts | None, watcher: Watcher) -> Listeners:
         """Return who listens to the reconciler."""
         tell = self.on_decision
-        looks = [] if tell is None else [lambda look: tell(look.group, look.decision)]
+        looks: list[Callable[[Look], None]] = [watcher.note_look]
+        looks += [] if tell is None else [lambda look: tell(look.group, look.decision)]
         looks += [] if self.on_look is None else [self.on_look]
         records = [] if self.on_forecast is None else [self.on_forecast]
-        endings = [] if self.on_forgotten is None else [self.on_forgotten]
+        endings = [watcher.forget, *([] if self.on_forgotten is None else [self.on_forgotten])]
+        deeds = [watcher.note_deed, log_deed, *([] if self.on_deed is None else [self.on_deed])]
         if forecasts is not None:
             looks.append(lambda look: forecasts.note_decision(look.group, look.decision))
             records.append(lambda _key, record: forecasts.note_record(record))
             endings.append(forecasts.forget)
-        return Listeners(tuple(looks), tuple(records), tuple(endings))
+        return Listeners(tuple(looks), tuple(deeds), (watcher.note_duration,), tuple(records), tuple(endings))
 
 
 def settings_of(configuration: Configuration) -> Settings:
@@ -183,13 +188,16 @@ class Daemon:
         )
         self.costs = self._cost_fleet(access, model) if model is not None else None
         self.lanes = Lanes(clock, jitter, self.workloads.add_after, self._note_failure)
-        self.metrics = Metrics(Role.STANDALONE if isinstance(self._leadership, Alone) else Role.LEADER)
+        role = Role.STANDALONE if isinstance(self._leadership, Alone) else Role.LEADER
+        self.metrics = Metrics(role, self.fleet.names)
+        self.watcher = Watcher(self.metrics)
         self.metrics.registry.register(DaemonGauges(self))
         remote = RemoteHand(self.hub, identity, clock, self._leadership.confirm, self.metrics)
         links, missing_since = self.fleet.links, self._absences.missing_since
         snapshots = Snapshots(self.hub, links, missing_since, self.lanes, clock, self.forecasts)
         rules = Rules(identity, settings, policies_of(configuration))
-        self.inspector = Inspector(self.hub, self.fleet, snapshots, rules, self.forecasts, clock)
+        standing = Standing(lambda: self.may_act, configuration.journal.path)
+        self.inspector = Inspector(self.hub, self.fleet, snapshots, rules, self.forecasts, clock, standing)
         self._reconciler = Reconciler(
             self.hub,
             links,
@@ -198,7 +206,7 @@ class Daemon:
             rules,
             self.workloads,
             Pulse(clock, jitter),
-            listeners=(observers or Observers()).listeners(self.forecasts),
+            listeners=(observers or Observers()).listeners(self.forecasts, self.watcher),
         )
         self._rivals = wakeups.rivals = Rivals(self.hub, configuration.hub.controller_name, clock)
         self._statuses = Statuses(self.hub, self.fleet, self.conditions, self._rivals, clock, jitter)
@@ -214,6 +222,14 @@ class Daemon:
     def registries(self) -> tuple[CollectorRegistry, ...]:
         """Return everything that is counted and shown here."""
         return (self.metrics.registry, *(() if self.costs is None else (self.costs.metrics.registry,)))
+
+    def now_ns(self) -> int:
+        """Return the time on this daemon's clock."""
+        return self._surroundings.clock.now_ns()
+
+    def missing_since(self, worker: str) -> int:
+        """Return since when a worker that is away has been so."""
+        return self._absences.missing_since(worker)
 
     def unready(self) -> str:
         """Return why the daemon cannot do its work now; nothing while it can, or stands by."""
@@ -274,6 +290,7 @@ class Daemon:
     def _note_failure(self, key: Key, cluster: str, error: Exception) -> None:
         unforeseen = None if isinstance(error, ClusterError) else error
         get_log().warning("action.failed", workload=str(key), worker=cluster, error=str(error), exc_info=unforeseen)
+        self.metrics.count_failure(cluster)
         link = self.fleet.links.get(cluster)
         if isinstance(error, Forbidden) and link is not None:
             link.doubt_permissions()

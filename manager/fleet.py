@@ -76,6 +76,10 @@ class Fleet:
                 found[name] = Health(is_active=False, reason=report.reason, message=report.message)
         return found
 
+    def names(self) -> frozenset[str]:
+        """Return every worker that is wanted, whether or not it can be used."""
+        return frozenset((*self.links, *self._refusals))
+
     def connecting(self) -> frozenset[str]:
         """Return the workers of which it is not known yet whether they are there."""
         known = self.health()

@@ -21,7 +21,7 @@ from gates.recording import RecordingError
 from gates.settings import Settings, UngatedPolicy
 from gates.view import Group
 from manager.journal_file import Entry, JournalError, JournalFile
-from manager.logs import get_log
+from manager.logs import current_cause, get_log
 from manager.reconciler import Look
 from workerclient.kind import Key
 
@@ -76,6 +76,13 @@ class Journal:
         self._thread = threading.Thread(target=self._run, name="journal", daemon=True)
         self.dropped = 0
         """How many entries are lost, because the thread was too far behind or the disk refused them."""
+        self.is_degraded = False
+        """Whether the file could not be written when it was last tried."""
+
+    @property
+    def waiting(self) -> int:
+        """Return how many entries are on their way to the file."""
+        return self._queue.qsize()
 
     # --- the loop's side
 
@@ -101,11 +108,12 @@ class Journal:
         self._last[key] = told
         body = JournaledDecision(look.now_ns, look.group, decision)
         rules = JournaledRules(look.settings, look.policies)
-        self._put(Entry(look.now_ns, DECISION, str(key), decision.rule, body, rules))
+        self._put(Entry(look.now_ns, DECISION, str(key), decision.rule, body, rules, current_cause()))
 
     def note_forecast(self, workload: Key, record: ForecastRecord) -> None:
         """Take the record of a forecast."""
-        self._put(Entry(self._now_ns(), FORECAST, str(workload), str(record.result), record))
+        label = str(record.result)
+        self._put(Entry(self._now_ns(), FORECAST, str(workload), label, record, cause=current_cause()))
 
     def forget(self, key: Key) -> None:
         """Keep nothing in memory of a Workload that is gone."""
@@ -154,6 +162,7 @@ class Journal:
         try:
             self._file = self._file or JournalFile(self._path)
             self._file.append(batch)
+            self.is_degraded = False
             if self._monotonic() - self._pruned_at >= _PRUNE_SECONDS:
                 self._prune(self._file)
         except (sqlite3.Error, OSError, JournalError, RecordingError) as error:
@@ -166,6 +175,7 @@ class Journal:
 
     def _give_up(self, error: Exception, lost: int) -> None:
         self.dropped += lost
+        self.is_degraded = True
         self._retry_at = self._monotonic() + _RETRY_SECONDS
         get_log().warning("journal.unwritable", path=str(self._path), error=str(error), retry_seconds=_RETRY_SECONDS)
         if self._file is not None:

@@ -24,9 +24,14 @@ CREATE TABLE IF NOT EXISTS entries (
     workload TEXT NOT NULL,
     label TEXT NOT NULL,
     rules INTEGER,
-    body BLOB NOT NULL
+    body BLOB NOT NULL,
+    cause TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX IF NOT EXISTS entries_by_workload ON entries (workload, id);
+"""
+_READ: Final = """
+SELECT at_ns, workload, label, e.body, r.body, cause FROM entries e LEFT JOIN rules r ON r.id = e.rules
+WHERE kind = ? AND (? IS NULL OR workload = ?) ORDER BY e.id
 """
 _COMPRESSION: Final = 1
 _SHARE_DROPPED: Final = 10
@@ -49,6 +54,8 @@ class Entry:
     body: Any
     rules: Any = None
     """What many entries share; kept once."""
+    cause: str = ""
+    """The id that log lines and traces of the same reconcile carry."""
 
 
 class JournalFile:
@@ -74,6 +81,8 @@ class JournalFile:
         execute("PRAGMA synchronous = NORMAL")
         execute("PRAGMA journal_size_limit = 4194304")
         self._database.executescript(_SCHEMA)
+        if not _keeps_causes(self._database):  # written by a version that had none
+            execute("ALTER TABLE entries ADD COLUMN cause TEXT NOT NULL DEFAULT ''")
         execute(f"PRAGMA user_version = {FORMAT}")
 
     def append(self, entries: Iterable[Entry]) -> None:
@@ -120,21 +129,17 @@ class JournalFile:
             (rules,) = self._database.execute("SELECT id FROM rules WHERE body = ?", (body,)).fetchone()
         body = zlib.compress(dumps(entry.body), _COMPRESSION)
         self._database.execute(
-            "INSERT INTO entries (at_ns, kind, workload, label, rules, body) VALUES (?, ?, ?, ?, ?, ?)",
-            (entry.at_ns, entry.kind, entry.workload, entry.label, rules, body),
+            "INSERT INTO entries (at_ns, kind, workload, label, rules, body, cause) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (entry.at_ns, entry.kind, entry.workload, entry.label, rules, body, entry.cause),
         )
 
 
-def read_entries(path: Path, kind: str, body: Any, rules: Any) -> Iterator[Entry]:
-    """Read all entries of a kind, oldest first, as values of these types; raises `JournalError`."""
+def read_entries(path: Path, kind: str, body: Any, rules: Any, workload: str | None = None) -> Iterator[Entry]:
+    """Read the entries of a kind, of one Workload or all, oldest first, as these types; raises `JournalError`."""
     if not path.is_file():
         raise JournalError(
             f"{path}: there is no such file; journal.path in the configuration says where the journal is"
         )
-    query = (
-        "SELECT at_ns, workload, label, e.body, r.body FROM entries e LEFT JOIN rules r ON r.id = e.rules "
-        "WHERE kind = ? ORDER BY e.id"
-    )
     try:
         with closing(
             sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=_BUSY_SECONDS)
@@ -144,9 +149,10 @@ def read_entries(path: Path, kind: str, body: Any, rules: Any) -> Iterator[Entry
                 raise JournalError(_newer(path, found))
             if not found:
                 raise JournalError(f"{path}: this is not a journal of turnstile")
-            for at_ns, workload, label, packed, shared in database.execute(query, (kind,)):
+            query = _READ if _keeps_causes(database) else _READ.replace("cause", "''")
+            for at_ns, about, label, packed, shared, cause in database.execute(query, (kind, workload, workload)):
                 common = loads(rules, shared) if shared is not None else None
-                yield Entry(at_ns, kind, workload, label, loads(body, zlib.decompress(packed)), common)
+                yield Entry(at_ns, kind, about, label, loads(body, zlib.decompress(packed)), common, cause)
     except (sqlite3.Error, zlib.error) as error:
         message = f"{path}: the journal is damaged or cut off ({error}); copy it again with its -wal file"
         raise JournalError(message) from error
@@ -156,6 +162,10 @@ def read_entries(path: Path, kind: str, body: Any, rules: Any) -> Iterator[Entry
 
 def _format_of(database: sqlite3.Connection) -> int:
     return int(database.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _keeps_causes(database: sqlite3.Connection) -> bool:
+    return any(column[1] == "cause" for column in database.execute("PRAGMA table_info(entries)"))
 
 
 def _newer(path: Path, found: int) -> str:

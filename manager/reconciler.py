@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from config.api.meta import format_time
 from gates.actions import (
+    Action,
     CreateReplica,
     DeactivateReplica,
     Decision,
@@ -73,10 +74,23 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
+class Deed:
+    """An action that was carried out, on the look that led to it, and when."""
+
+    look: Look
+    action: Action
+    began_ns: int
+    ended_ns: int
+
+
+@dataclass(frozen=True, slots=True)
 class Listeners:
     """Whom a reconciler tells what it does; the callbacks return at once."""
 
     on_look: tuple[Callable[[Look], None], ...] = ()
+    on_deed: tuple[Callable[[Deed], None], ...] = ()
+    on_duration: tuple[Callable[[float, bool], None], ...] = ()
+    """Called after every look with the seconds that it took and whether it failed."""
     on_forecast: tuple[Callable[[Key, ForecastRecord], None], ...] = ()
     """Called after the record of a forecast was written."""
     on_forgotten: tuple[Callable[[Key], None], ...] = ()
@@ -133,8 +147,10 @@ class Reconciler:
             self._queue.add_after(key, _HUB_AWAY_SECONDS)
             return
         begin_cause()
+        began, failed = self._clock.monotonic(), True
         try:
             await self._reconcile(key)
+            failed = False
         except ClusterError as error:
             self._fail(key, error)
         except Exception as error:  # noqa: BLE001 - the boundary of a task: one Workload must not end the daemon
@@ -143,6 +159,8 @@ class Reconciler:
             self._queue.add_after(key, min(300.0, 5.0 * 2.0 ** min(self._failures[key], 6)))
         else:
             self._failures.pop(key, None)
+        for listener in self._listeners.on_duration:
+            listener(self._clock.monotonic() - began, failed)
 
     async def _reconcile(self, key: Key) -> None:
         found = self._hub.workload(key)
@@ -163,10 +181,11 @@ class Reconciler:
         self._confirm(key, group)
         now_ns, settings, policies = self._clock.now_ns(), self._settings(group), self._rules.policies
         decision = decide(group, now_ns, settings, policies)
+        look = Look(group, now_ns, settings, policies, decision)
         for listener in self._listeners.on_look:
-            listener(Look(group, now_ns, settings, policies, decision))
+            listener(look)
         self._report(key, decision)
-        wrote = await self._run_steps(key, snapshot, group, decision)
+        wrote = await self._run_steps(key, snapshot, look)
         if found is None and not decision.actions:
             self._forget(key)
         if wrote:
@@ -196,30 +215,37 @@ class Reconciler:
             if worker.replica.uid == opening.replica_uid and worker.name in self._links:
                 self._links[worker.name].remember(key).confirmed.add(worker.replica.uid)
 
-    async def _run_steps(self, key: Key, snapshot: Snapshot, group: Group, decision: Decision) -> bool:
+    async def _run_steps(self, key: Key, snapshot: Snapshot, look: Look) -> bool:
         """Carry out a decision as far as it goes and return whether the hub's Workload changed by it."""
         hub = snapshot.hub
-        check = group.workload.check.name if group.workload.check is not None else ""
-        for step in decision.steps:
+        for step in look.decision.steps:
             remote = [action for action in step.actions if isinstance(action, _WORKER_ACTIONS)]
             local = [action for action in step.actions if not isinstance(action, _WORKER_ACTIONS)]
-            tasks = self._start(key, hub, remote)
-            hub = await self._write_hub(hub, check, local)
+            tasks = self._start(key, hub, remote, look)
+            hub = await self._write_hub(hub, local, look)
             if step.best_effort:
                 continue
             if len(tasks) < len(remote) or not await self._all_went_well(tasks):
                 break
         return hub is not snapshot.hub
 
-    async def _write_hub(self, hub: HubRecord, check: str, actions: Iterable[HubAction]) -> HubRecord:
+    async def _write_hub(self, hub: HubRecord, actions: Iterable[HubAction], look: Look) -> HubRecord:
+        check = look.group.workload.check
         for action in actions:
-            hub = await self._hands.hub.carry_out(hub, check, action)
+            began_ns = self._clock.now_ns()
+            hub = await self._hands.hub.carry_out(hub, check.name if check is not None else "", action)
+            self._tell(look, action, began_ns)
             if isinstance(action, RecordForecast):
                 for listener in self._listeners.on_forecast:
                     listener(Key(hub.namespace, hub.name), action.record)
         return hub
 
-    def _start(self, key: Key, hub: HubRecord, actions: list[WorkerAction]) -> list[asyncio.Task[bool]]:
+    def _tell(self, look: Look, action: Action, began_ns: int) -> None:
+        deed = Deed(look, action, began_ns, self._clock.now_ns())
+        for listener in self._listeners.on_deed:
+            listener(deed)
+
+    def _start(self, key: Key, hub: HubRecord, actions: list[WorkerAction], look: Look) -> list[asyncio.Task[bool]]:
         """Begin actions on workers whose lane is free; the others are decided about again when it is."""
         tasks = []
         for action in actions:
@@ -231,7 +257,9 @@ class Reconciler:
                 continue
 
             async def carry_out(link: WorkerLink = link, action: WorkerAction = action) -> None:
-                await self._hands.remote.carry_out(link, hub, action)
+                began_ns = self._clock.now_ns()
+                if await self._hands.remote.carry_out(link, hub, action):
+                    self._tell(look, action, began_ns)
 
             tasks.append(self._hands.lanes.start(key, action.cluster, carry_out))
         return tasks

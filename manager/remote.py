@@ -60,25 +60,26 @@ class RemoteHand:
         self._identity = identity
         self._clock = clock
 
-    async def carry_out(self, link: WorkerLink, hub: HubRecord, action: WorkerAction) -> None:
-        """Carry out one action."""
+    async def carry_out(self, link: WorkerLink, hub: HubRecord, action: WorkerAction) -> bool:
+        """Carry out one action and return whether there was still anything to do."""
         match action:
             case CreateReplica(gated=gated):
-                await self._create(link, hub, gated=gated)
+                return await self._create(link, hub, gated=gated)
+            case OpenGate():
+                return await self._open(link, hub, action)
             case RemoveRemote(replica_uid=uid):
                 await self.remove(link, Key(hub.namespace, hub.name), uid, self._hub.jobs_of(hub))
             case UpdateReplicaSpec(replica_uid=uid, resource_version=version):
                 await self._update(link, hub, uid, version)
-            case OpenGate():
-                await self._open(link, hub, action)
             case DeactivateReplica(replica_uid=uid, message=message):
                 await self._deactivate(link, hub, uid, message)
             case SyncJob(final=final):
                 await self._sync_jobs(link, hub, final=final)
+        return True
 
     # --- replicas
 
-    async def _create(self, link: WorkerLink, hub: HubRecord, *, gated: bool) -> None:
+    async def _create(self, link: WorkerLink, hub: HubRecord, *, gated: bool) -> bool:
         key = Key(hub.namespace, hub.name)
         try:
             await link.workloads.resource.create(replica_of(hub, self._identity, gated=gated))
@@ -87,10 +88,11 @@ class RemoteHand:
             metadata = present["metadata"]
             if not self._identity.owns(origin_of(metadata), hub_of(metadata)):
                 link.remember(key).foreign_workload_until = self._clock.monotonic() + FOREIGN_SECONDS
-                return
+                return False
             raise  # ours: the watch is about to say so
         self._metrics.count_dispatched(hub.cluster_queue, link.name)
         link.remember(key).foreign_workload_until = 0.0
+        return True
 
     async def _update(self, link: WorkerLink, hub: HubRecord, uid: str, version: str) -> None:
         replica = self._present(link, hub, uid)
@@ -101,10 +103,10 @@ class RemoteHand:
             key = Key(hub.namespace, hub.name)
             await link.workloads.resource.json_patch(key, operations, Precondition(uid, version))
 
-    async def _open(self, link: WorkerLink, hub: HubRecord, action: OpenGate) -> None:
+    async def _open(self, link: WorkerLink, hub: HubRecord, action: OpenGate) -> bool:
         replica = self._present(link, hub, action.replica_uid)
         if replica is None:
-            return
+            return False
         # What an opening lets happen cannot be undone, so it is worth a request to be sure that nobody else acts.
         await self._confirm_leadership()
         key = Key(hub.namespace, hub.name)
@@ -112,6 +114,7 @@ class RemoteHand:
         fence = Precondition(action.replica_uid, action.resource_version)
         await link.workloads.resource.json_patch(key, operations, fence, subresource="status", lane=Lane.URGENT)
         link.remember(key).confirmed.add(action.replica_uid)
+        return True
 
     async def _deactivate(self, link: WorkerLink, hub: HubRecord, uid: str, message: str) -> None:
         replica = self._present(link, hub, uid)

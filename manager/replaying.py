@@ -38,9 +38,7 @@ class Replayed:
 
 def replayed(path: Path, workload: str | None = None) -> Iterator[Replayed]:
     """Make the decisions of a journal again; raises `JournalError`."""
-    for entry in read_entries(path, DECISION, JournaledDecision, JournaledRules):
-        if workload is not None and entry.workload != workload:
-            continue
+    for entry in read_entries(path, DECISION, JournaledDecision, JournaledRules, workload):
         if entry.rules is None:
             raise JournalError(f"{path}: the journal is damaged: a decision has lost its rules")
         body, rules = entry.body, entry.rules

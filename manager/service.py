@@ -28,6 +28,8 @@ from manager.journal import Journal, JournalLimits
 from manager.leadership import Alone, Leadership, LeadershipLostError
 from manager.logs import configure_logging, get_log
 from manager.systemd import Supervisor
+from manager.telemetry.process import ProcessMetrics
+from manager.telemetry.tracing import Traces
 from workerclient.clock import Clock
 from workerclient.cluster import Surroundings
 from workerclient.incluster import in_cluster_access
@@ -53,11 +55,13 @@ async def serve(configuration: Configuration, observers: Observers | None = None
             identity = await identify(configuration, access, surroundings)
             journal = journal_of(configuration, surroundings)
             leadership = leadership_of(configuration, access, surroundings)
-            observed = _observed(journal, observers or Observers())
+            traces = traces_of(configuration)
+            observed = _observed(journal, traces, observers or Observers())
             daemon = Daemon(configuration, access, identity, surroundings, observed, leadership=leadership)
         except ValueError as error:
             raise StartupError(f"hub.kubeconfig: {error}") from error
-        board.show(daemon.registries, daemon.unready)
+        process = ProcessMetrics(surroundings.clock.now_ns, journal)
+        board.show((*daemon.registries, process.registry), daemon.unready)
         get_log().info("daemon.started", origin=identity.origin, http=board.addresses)
         if journal is not None:
             journal.start()
@@ -67,6 +71,8 @@ async def serve(configuration: Configuration, observers: Observers | None = None
         finally:
             if journal is not None:
                 journal.close()
+            if traces is not None:
+                traces.close()
     get_log().info("daemon.stopped")
 
 
@@ -88,7 +94,15 @@ def journal_of(configuration: Configuration, surroundings: Surroundings) -> Jour
     return Journal(section.path, JournalLimits(section.max_age, section.max_size), clock.now_ns, clock.monotonic)
 
 
-def _observed(journal: Journal | None, observers: Observers) -> Observers:
+def traces_of(configuration: Configuration) -> Traces | None:
+    """Return what sends traces, if the configuration asks for it."""
+    endpoint = configuration.tracing.endpoint
+    return None if endpoint is None else Traces(endpoint, socket.gethostname())
+
+
+def _observed(journal: Journal | None, traces: Traces | None, observers: Observers) -> Observers:
+    if traces is not None:
+        observers = replace(observers, on_deed=traces.note_deed)
     if journal is None:
         return observers
     return replace(observers, on_look=journal.note_look, on_forecast=journal.note_forecast, on_forgotten=journal.forget)

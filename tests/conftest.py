@@ -26,6 +26,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say once why nothing ran on real servers; where several processes run tests, only this one can."""
+    """Say what tests counted, and why nothing ran on real servers; of several processes only this one can."""
+    for report in (each for reports in terminalreporter.stats.values() for each in reports):
+        for name, value in getattr(report, "user_properties", ()):
+            if name == "agreement" and report.when == "call":
+                terminalreporter.write_line(str(value))
     if reason := why_no_real_server():
         terminalreporter.write_line(f"tests on real servers left out: {reason}", yellow=True)

@@ -46,6 +46,18 @@ class Budget:
         self._counted_at = clock.monotonic()
         self._turn = asyncio.Lock()
         self._places = asyncio.Semaphore(limits.in_flight)
+        self.waiting = 0
+        """How many requests stand in line."""
+
+    @property
+    def left(self) -> float:
+        """Return how many requests could be sent at once now; negative while urgent ones have overdrawn it."""
+        return self._refill()
+
+    @property
+    def burst(self) -> int:
+        """Return the most that can be left."""
+        return self._limits.burst
 
     def admit(self, lane: Lane, operation: Operation) -> "Admission":
         """Return what waits for a turn and holds a place in flight during an `async with`."""
@@ -70,12 +82,15 @@ class Budget:
 
     async def _wait(self, lane: Lane, operation: Operation) -> None:
         longest = self._limits.longest_wait_seconds
+        self.waiting += 1
         try:
             async with self._clock.timeout(longest):
                 await (self._take(-self._limits.burst) if lane is Lane.URGENT else self._stand_in_line())
         except TimeoutError as error:
             problem = f"our own request budget is used up: the request stood in line for {longest:g} s"
             raise Throttled(operation, problem, retry_after=longest) from error
+        finally:
+            self.waiting -= 1
 
     async def _stand_in_line(self) -> None:
         await self._places.acquire()

@@ -118,7 +118,7 @@ class ClusterClient:
         self._surroundings = surroundings
         self._limits = limits or ClientLimits()
         self._on_connection = on_connection
-        self._budget = Budget(self._limits.budget, surroundings.clock)
+        self.budget = Budget(self._limits.budget, surroundings.clock)
         self._line = Line(name, self._transport(access))
         self._retired: list[Transport] = []
         self._followers: list[_Follower] = []
@@ -213,7 +213,7 @@ class ClusterClient:
         return Transport(
             session=Session(endpoint_for(access), clock, self._limits.session, self._surroundings.may_write),
             credentials=credentials_for(access, clock, self._surroundings.plugin_environment),
-            budget=self._budget,
+            budget=self.budget,
             breaker=Breaker(clock, backoff),
             retry=RetryPolicy(clock, backoff, self._limits.retry),
         )

@@ -123,6 +123,7 @@ class Reflector(Generic[Value]):
         self._patience = 1.0
         self._listed_at = 0.0
         self._dropped_ns: int | None = clock.now_ns()
+        self._heard_at = clock.monotonic()
         self.state = KindState(Phase.SYNCING, self._dropped_ns)
         self.counts = ReflectorCounts()
 
@@ -130,6 +131,11 @@ class Reflector(Generic[Value]):
     def is_required(self) -> bool:
         """Return whether the cluster counts as connected only with this kind."""
         return self._watched.required
+
+    @property
+    def silence_seconds(self) -> float:
+        """Return since when nothing was heard on the watch."""
+        return self._clock.monotonic() - self._heard_at
 
     async def run(self) -> None:
         """Follow the kind until cancelled."""
@@ -209,6 +215,7 @@ class Reflector(Generic[Value]):
             opened_at = self._clock.monotonic()
             self.counts.watches += 1
             self._dropped_ns = None
+            self._heard_at = opened_at
             self._patience = 1.0
             self._move(Phase.LIVE)
             try:
@@ -235,6 +242,7 @@ class Reflector(Generic[Value]):
             async with self._clock.timeout(self._limits.liveness_seconds) as deadline:
                 while chunk := await stream.read():
                     deadline.extend(self._limits.liveness_seconds)
+                    self._heard_at = self._clock.monotonic()
                     for line in splitter.feed(chunk):
                         self._apply(operation, codec.decode_event(operation, line))
         except LineTooLongError as error:

@@ -13,5 +13,11 @@ def main() -> NoReturn:
         sys.exit(1)
     from manager.cli.app import app
 
-    app()
+    app(prog_name=program_name(sys.argv[0]))
     sys.exit(0)
+
+
+def program_name(path: str) -> str:
+    """Return how the command is called: kubectl runs a plugin by its file name, and users by two words."""
+    name = path.rpartition("/")[2]
+    return "kubectl turnstile" if name == "kubectl-turnstile" else "turnstile"

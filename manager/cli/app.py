@@ -3,15 +3,19 @@
 import typer
 
 from manager.cli import config, predict, predict_pods, simulate, worker
+from manager.cli.conventions.group import CommandGroup
 from manager.cli.cost_controller import cost_controller
 from manager.cli.demo import demo
-from manager.cli.inspect import explain, status
+from manager.cli.explain import explain
 from manager.cli.local import local
 from manager.cli.replay import replay
 from manager.cli.run import run
+from manager.cli.status import status
+from manager.cli.timeline import timeline
 
 app = typer.Typer(
     name="turnstile",
+    cls=CommandGroup,
     help="Hub-side MultiKueue orchestration: one cluster preempts at a time.",
     no_args_is_help=True,
     rich_markup_mode=None,  # plain help and errors, as kubectl prints them, without loading rich
@@ -21,6 +25,7 @@ app = typer.Typer(
 app.command()(run)
 app.command()(status)
 app.command()(explain)
+app.command()(timeline)
 app.command()(cost_controller)
 app.command()(predict.predict)
 app.command()(simulate.simulate)

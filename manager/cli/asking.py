@@ -1,52 +1,53 @@
-"""Asks the running daemon over its socket, with the standard library alone, so that the first output comes at once."""
+"""Asks the daemon, or the hub in its place, always in the same words: both answer with the same documents."""
 
-import http.client
-import json
-import socket
-from pathlib import Path
-from typing import Any, Final
-from urllib.parse import quote
+from typing import Any
 
-DEFAULT_SOCKET: Final = "/run/turnstile/api.sock"
-NO_DAEMON: Final = 3
-"""The exit code when no daemon answers."""
+from manager.cli.conventions.errors import BadInputError
+from manager.cli.conventions.hub import hub_access
+from manager.cli.conventions.options import Connection
+from manager.cli.conventions.subjects import WORKLOAD, Subject
 
-_SECONDS: Final = 10.0
+Obj = dict[str, Any]
 
 
-class NoAnswerError(Exception):
-    """No daemon answered; the message says what to do."""
+class Source:
+    """Whoever answered the first question answers the others too."""
 
+    def __init__(self, connection: Connection) -> None:
+        from manager.cli.conventions.daemon import daemon_of
 
-class UnknownError(Exception):
-    """The daemon does not know what was asked for; the message is its own."""
+        self._connection = connection
+        self._daemon = daemon_of(connection)
+        self._is_hub = False
+        self._was_heard = False
 
+    def ask(self, *path: str, namespace: str | None = None) -> Obj:
+        """Return an answer; raises `CommandError`."""
+        from manager.cli.conventions.daemon import NoDaemonError
+        from manager.cli.conventions.sources import hub_instead, read_cluster
 
-class _SocketConnection(http.client.HTTPConnection):
-    def __init__(self, path: Path) -> None:
-        super().__init__("localhost", timeout=_SECONDS)
-        self._path = path
+        if not self._is_hub:
+            try:
+                answer: Obj = self._daemon.ask(*path, query={"namespace": namespace} if namespace else None)
+            except NoDaemonError as error:
+                if self._was_heard:
+                    raise
+                hub_instead(self._connection, error)
+                self._is_hub = True
+            else:
+                self._was_heard = True
+                return {"source": "daemon", **answer}
+        from manager.cli.hubview import hub_answer
 
-    def connect(self) -> None:
-        """Connect to the socket instead of a host."""
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(_SECONDS)
-        self.sock.connect(str(self._path))
+        return read_cluster("hub", hub_access(self._connection), lambda client: hub_answer(client, path, namespace))
 
-
-def ask(path: Path, *place: str) -> Any:
-    """Return what the daemon says about something; raises `NoAnswerError` or `UnknownError`."""
-    connection = _SocketConnection(path)
-    try:
-        connection.request("GET", "/v1/" + "/".join(quote(part, safe="") for part in place))
-        response = connection.getresponse()
-        document = json.loads(response.read())
-    except (OSError, http.client.HTTPException, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        message = f"no daemon answers on {path} ({reason}); is `turnstile run` running here, and api.socket this path?"
-        raise NoAnswerError(message) from error
-    finally:
-        connection.close()
-    if response.status != http.client.OK:
-        raise UnknownError(str(document.get("error") or f"the daemon answered {response.status}"))
-    return document
+    def workload_of(self, subject: Subject) -> tuple[str, str]:
+        """Return namespace and name of the Workload that is meant; raises `BadInputError`."""
+        if subject.kind == WORKLOAD:
+            return subject.namespace, subject.name
+        names = self.ask("jobs", subject.kind, subject.namespace, subject.name)["workloads"]
+        if not names:
+            raise BadInputError(f"there is no Workload of {subject} on the hub; is the job there, and has it a queue?")
+        if len(names) > 1:
+            raise BadInputError(f"{subject} has several Workloads; name one of them: {', '.join(names)}")
+        return subject.namespace, names[0]

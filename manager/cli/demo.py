@@ -1,6 +1,5 @@
 """`turnstile demo`: what Turnstile does, on clusters that exist only for as long as the demo runs."""
 
-import asyncio
 import os
 import sys
 from pathlib import Path
@@ -36,6 +35,8 @@ def demo(
 
 
 def _perform(directory: Path | None, *, keep: bool, plain: bool) -> int:
+    import asyncio
+
     from manager.demo.interrupts import Interrupts
     from manager.demo.performance import Options, perform
     from manager.demo.stage import StuckError

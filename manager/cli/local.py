@@ -1,6 +1,5 @@
 """`turnstile local`: clusters to try things on, without any cluster."""
 
-import asyncio
 import shlex
 import sys
 from pathlib import Path
@@ -26,6 +25,8 @@ def local(
     ] = False,
 ) -> None:
     """Start local clusters on loopback and serve them until Ctrl-C."""
+    import asyncio
+
     from manager.local import LocalClusterError, serve_local_clusters
 
     names = [name.strip() for name in clusters.split(",")]

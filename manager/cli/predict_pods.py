@@ -1,17 +1,25 @@
 """`turnstile predict-pods`: what a kube-scheduler would do with pending pods and PodGroups, from objects alone."""
 
 import sys
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from engine.pods.values import Mode
 from manager.cli.predict import Output
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.pods.answer import Forecast
+
+
+class ModeOption(StrEnum):
+    """`engine.pods.values.Mode`, spelt out here so that no other command need load the engine."""
+
+    V1_37 = "1.37"
+    V1_36 = "1.36"
+    KEP = "kep"
 
 
 def predict_pods(
@@ -23,8 +31,8 @@ def predict_pods(
     pod: Annotated[str | None, typer.Option(help="NAMESPACE/NAME of the one Pod to predict.")] = None,
     pod_group: Annotated[str | None, typer.Option(help="NAMESPACE/NAME of the one PodGroup to predict.")] = None,
     mode: Annotated[
-        Mode, typer.Option(help="Whose rules: a release of kube-scheduler, or KEP-5710 as written.")
-    ] = Mode.V1_37,
+        ModeOption, typer.Option(help="Whose rules: a release of kube-scheduler, or KEP-5710 as written.")
+    ] = ModeOption.V1_37,
     output: Annotated[Output, typer.Option("--output", "-o", help="How to print.")] = Output.TABLE,
     batch: Annotated[
         bool, typer.Option("--batch", help="Read one scenario per line from standard input, answer one per line.")
@@ -34,6 +42,7 @@ def predict_pods(
     if batch:
         _answer_lines()
         return
+    from engine.pods.values import Mode
     from manager.cli.predict_pods_manifests import forecast_manifests
 
     if not files:
@@ -41,7 +50,7 @@ def predict_pods(
     if pod is not None and pod_group is not None:
         _fail("--pod and --pod-group exclude each other: ask for one of them")
     try:
-        forecasts = forecast_manifests(files, pod=pod, pod_group=pod_group, mode=mode)
+        forecasts = forecast_manifests(files, pod=pod, pod_group=pod_group, mode=Mode(mode.value))
     except ValueError as error:
         _fail(str(error))
     _print(forecasts, output)

@@ -1,6 +1,5 @@
 """`turnstile worker`: make clusters workers of a hub, see them, renew their tokens, let them go."""
 
-import asyncio
 import re
 from collections.abc import Coroutine
 from datetime import timedelta
@@ -194,6 +193,8 @@ def _seconds(valid_for: str) -> int:
 
 def _carry_out(work: Coroutine[Any, Any, None]) -> None:
     """Run to the end; whatever a cluster or an object has against it becomes one line."""
+    import asyncio
+
     from manager.onboarding.errors import OnboardingError
     from workerclient.errors import ClusterError
 

@@ -1,8 +1,11 @@
 """What the cost controller counts, by cluster, in a registry of its own."""
 
 from enum import StrEnum
+from typing import Final
 
-from prometheus_client import CollectorRegistry, Counter, Gauge
+from prometheus_client import CollectorRegistry
+
+from manager.telemetry.families import Family, Kind
 
 
 class Origin(StrEnum):
@@ -12,23 +15,38 @@ class Origin(StrEnum):
     MODEL = "model"
 
 
+_CLUSTER: Final = ("cluster",)
+UPDATES: Final = Family("turnstile_cost_updates_total", Kind.COUNTER, "Costs written on Jobs.", _CLUSTER)
+ERRORS: Final = Family(
+    "turnstile_cost_reconcile_errors_total",
+    Kind.COUNTER,
+    "Looks of the cost controller at a Job that failed.",
+    _CLUSTER,
+)
+INVALID: Final = Family(
+    "turnstile_cost_invalid_values_total",
+    Kind.COUNTER,
+    "Costs that were no cost, by where they came from: annotation, model.",
+    ("cluster", "origin"),
+)
+IGNORED: Final = Family(
+    "turnstile_cost_ignored_by_worker",
+    Kind.GAUGE,
+    "1 where Kueue does not copy costs to Workloads, and so takes no account of them.",
+    _CLUSTER,
+)
+COST_CATALOGUE: Final = (UPDATES, ERRORS, INVALID, IGNORED)
+
+
 class CostMetrics:
     """The counters of all clusters of one process."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        cluster = ("cluster",)
-        self._updates = self._counter("turnstile_cost_updates", "Costs written on Jobs.", cluster)
-        self._errors = self._counter("turnstile_cost_reconcile_errors", "Looks at a Job that failed.", cluster)
-        self._invalid = self._counter(
-            "turnstile_cost_invalid_values", "Costs that were no cost, by where they came from.", ("cluster", "origin")
-        )
-        self._ignored = Gauge(
-            "turnstile_cost_ignored_by_worker",
-            "1 where Kueue does not copy costs to Workloads, and so takes no account of them.",
-            cluster,
-            registry=self.registry,
-        )
+        self._updates = UPDATES.counter(self.registry)
+        self._errors = ERRORS.counter(self.registry)
+        self._invalid = INVALID.counter(self.registry)
+        self._ignored = IGNORED.gauge(self.registry)
 
     def begin(self, cluster: str) -> None:
         """Show a cluster with zeros before anything happened there."""
@@ -56,6 +74,3 @@ class CostMetrics:
     def value(self, name: str, **labels: str) -> float:
         """Return what a metric stands at; 0 if it was never touched."""
         return self.registry.get_sample_value(name, labels) or 0.0
-
-    def _counter(self, name: str, meaning: str, labels: tuple[str, ...]) -> Counter:
-        return Counter(name, meaning, labels, registry=self.registry)

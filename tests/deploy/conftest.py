@@ -54,13 +54,23 @@ def kubectl(hub: ApiServer, kubectl_program: str, tmp_path_factory: pytest.TempP
 
 @pytest.fixture(scope="session")
 def helm_program() -> Path:
+    return _tool("helm")
+
+
+@pytest.fixture(scope="session")
+def promtool() -> Path:
+    return _tool("promtool", tags="remove_all_sd")  # what it would discover, no rule depends on
+
+
+def _tool(name: str, tags: str = "") -> Path:
+    """Return a tool that is built as a Go module; where that cannot be, say why."""
     if reason := why_no_real_server():
-        pytest.skip(f"no helm: {reason}")
+        pytest.skip(f"no {name}: {reason}")
     try:
         if is_continuous_integration():
             build.install_go()
-        return go_modules.tool(Path(__file__).parent / "helm", "helm")
+        return go_modules.tool(Path(__file__).parent / name, name, tags)
     except build.ToolchainError as error:
         if is_continuous_integration():
             raise
-        pytest.skip(f"no helm: {error}")
+        pytest.skip(f"no {name}: {error}")

@@ -1,14 +1,15 @@
 """Go modules of the tests that are not the real bed's: a tool to run, files to read."""
 
+import os
 import subprocess
 from pathlib import Path
 
 from tests.realbed import build
 
 
-def tool(module: Path, name: str) -> Path:
-    """Return the path of a tool that the module names, built and kept in Go's own cache."""
-    return Path(_go(module, "tool", "-n", name))
+def tool(module: Path, name: str, tags: str = "") -> Path:
+    """Return the path of a tool that the module names, built with these tags and kept in Go's own cache."""
+    return Path(_go(module, "tool", "-n", name, tags=tags))
 
 
 def source(module: Path, required: str) -> Path:
@@ -17,8 +18,13 @@ def source(module: Path, required: str) -> Path:
     return Path(_go(module, "list", "-m", "-f", "{{.Dir}}", required))
 
 
-def _go(module: Path, *arguments: str) -> str:
-    done = subprocess.run([build.go_command(), *arguments], cwd=module, capture_output=True, text=True, check=False)
+def _go(module: Path, *arguments: str, tags: str = "") -> str:
+    environment = dict(os.environ)
+    if tags:
+        environment["GOFLAGS"] = f"{environment.get('GOFLAGS', '')} -tags={tags}".strip()
+    done = subprocess.run(
+        [build.go_command(), *arguments], cwd=module, env=environment, capture_output=True, text=True, check=False
+    )
     if done.returncode != 0:
         last = (done.stderr.strip() or "no output").splitlines()[-1]
         raise build.ToolchainError(

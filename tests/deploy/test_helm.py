@@ -23,6 +23,12 @@ ALL_ON: Manifest = {
     "rbac": {"costController": {"enabled": True, "copyToWorkloads": True, "priorityBoost": True, "events": True}},
     "managedByPolicy": {"queueNames": ["research", "render"]},
     "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
+    "prometheusRule": {
+        "enabled": True,
+        "labels": {"release": "prometheus"},
+        "runbookUrl": "https://runbooks.example/t",
+    },
+    "dashboard": {"enabled": True},
     "networkPolicy": {"apiServerCidrs": ["10.0.0.0/8", "fd00::/8"]},
     "serviceAccount": {"annotations": {"example.com/role": "x"}},
     "podAnnotations": {"example.com/a": "b"},
@@ -108,7 +114,8 @@ def test_the_server_takes_it(render: Render, kubectl: Kubectl, variant: str) -> 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_its_configuration_is_valid(render: Render, tmp_path: Path, variant: str) -> None:
     manifests = render(VARIANTS[variant])
-    (tmp_path / "turnstile.yaml").write_text(only(manifests, "ConfigMap")["data"]["turnstile.yaml"])
+    (configuration,) = (each for each in of_kind(manifests, "ConfigMap") if "turnstile.yaml" in each["data"])
+    (tmp_path / "turnstile.yaml").write_text(configuration["data"]["turnstile.yaml"])
     loaded = load_configuration(tmp_path / "turnstile.yaml", {}).configuration
     assert loaded.hub.namespace == "turnstile-system"
     assert loaded.hub.origin == VARIANTS[variant].get("configuration", {}).get("hub", {}).get("origin")
@@ -172,6 +179,15 @@ def test_switched_off_is_not_there(render: Render) -> None:
     manifests = render(ALL_OFF)
     assert {each["kind"] for each in manifests} == {"ConfigMap", "Deployment", "Service"}
     assert only(manifests, "Deployment")["spec"]["template"]["spec"]["serviceAccountName"] == "mine"
+
+
+def test_its_alerts_and_its_dashboard_are_those_of_the_repository(render: Render) -> None:
+    manifests = render(ALL_ON)
+    shipped = (DEPLOY / "prometheus" / "rules.yaml").read_text()
+    moved = shipped.replace("https://multikueue-turnstile.dev/docs/runbook.md", "https://runbooks.example/t")
+    assert only(manifests, "PrometheusRule")["spec"] == yaml.safe_load(moved)
+    (dashboard,) = (each for each in of_kind(manifests, "ConfigMap") if "turnstile.json" in each["data"])
+    assert dashboard["data"]["turnstile.json"].strip() == (DEPLOY / "grafana" / "turnstile.json").read_text().strip()
 
 
 def test_named_queues_are_selected(render: Render) -> None:

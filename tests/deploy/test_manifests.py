@@ -55,6 +55,19 @@ def test_the_server_takes_the_service_monitor(kubectl: Kubectl, kubectl_program:
     assert monitor["spec"]["endpoints"][0]["port"] == service["spec"]["ports"][0]["name"]
 
 
+def test_the_server_takes_the_alerts_and_the_dashboard(kubectl: Kubectl, kubectl_program: str, tmp_path: Path) -> None:
+    components = [os.path.relpath(DEPLOY / name, tmp_path) for name in ("prometheus", "grafana")]
+    (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump({"components": components}))
+    done = subprocess.run([kubectl_program, "kustomize", tmp_path], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    manifests = parsed(done.stdout)
+    assert kubectl.complaints(manifests) == ""
+    assert only(manifests, "PrometheusRule")["spec"] == yaml.safe_load(
+        (DEPLOY / "prometheus" / "rules.yaml").read_text()
+    ), "`make docs` makes it of rules.yaml"
+    assert only(manifests, "ConfigMap")["data"]["turnstile.json"] == (DEPLOY / "grafana/turnstile.json").read_text()
+
+
 @pytest.mark.parametrize("name", ROLES)
 def test_the_server_takes_a_file_of_roles(kubectl: Kubectl, name: str) -> None:
     assert kubectl.complaints(parsed((DEPLOY / "rbac" / name).read_text())) == ""

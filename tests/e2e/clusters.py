@@ -8,7 +8,7 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -129,8 +129,10 @@ class RealSide:
         self.real.thaw()
 
     async def restart_kueue(self, *, orchestrated: bool = True, multi_kueue: bool = True) -> None:
+        own = self.real.kueue.options
         gates = {"MultiKueueOrchestratedPreemption": orchestrated, "MultiKueue": multi_kueue}
-        await asyncio.to_thread(self.real.kueue.restart, gates)
+        changed = replace(own, feature_gates={**own.feature_gates, **gates})
+        await asyncio.to_thread(self.real.kueue.restart, changed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ import json
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -103,7 +104,8 @@ async def test_costs_are_written_on_jobs_and_a_kueue_that_ignores_them_is_told(r
 async def test_the_bridge_changes_whom_real_kueue_preempts(real_scene: Scene, *, bridged: bool, victim: str) -> None:
     """Of two jobs of one priority the one that came last goes, unless it costs more than the other."""
     scene, worker = real_scene, _first(real_scene)
-    await asyncio.to_thread(worker.real.kueue.restart, {"PriorityBoost": True})
+    boosting = replace(worker.real.kueue.options, feature_gates={"PriorityBoost": True})
+    await asyncio.to_thread(worker.real.kueue.restart, boosting)
     try:
         await scene.build(Queue(cpu="4"))
         async with controlling_costs(scene, worker, bridged=bridged):
@@ -118,7 +120,7 @@ async def test_the_bridge_changes_whom_real_kueue_preempts(real_scene: Scene, *,
             evicted = {name for name in ("cheap", "dear") if await scene.was_evicted(worker, name)}
             assert evicted == {victim}
     finally:
-        await asyncio.to_thread(worker.real.kueue.restart, {})
+        await asyncio.to_thread(worker.real.kueue.restart)
 
 
 def _first(scene: Scene) -> RealSide:

@@ -10,11 +10,9 @@ from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 import aiohttp
 
-from manager.cli.asking import NoAnswerError, UnknownError, ask
 from tests.conformance.client import Obj
 from tests.e2e.evidence import Seen, has_quota, is_gate_open, is_parked_as_gated, is_turned_down, seen
 from tests.e2e.ground import POLL_SECONDS, Ground
@@ -36,6 +34,8 @@ class Ending(StrEnum):
     LATE = "gate opened before a forecast was ready"
     STALLED = "Kueue did not look again after the gate was opened"
     """It happens when a gate is opened in the middle of a cycle: the copy is parked with its gate open."""
+    RETURNED = "victims as forecast, but Kueue let them in again first"
+    """It happens over and over where a victim borrows less than the one that it left for."""
     MISSED = "missed"
     """Turnstile says itself that it was wrong."""
     CONTRADICTED = "contradicted"
@@ -104,7 +104,7 @@ class Trial:
                 return await self._fitted(copy)
             if record is None and copy is not None and is_turned_down(copy):
                 silent_since = silent_since or time.monotonic()
-                promised = await asyncio.to_thread(self._asked, copy["metadata"]["name"])
+                promised = await self._asked(copy["metadata"]["name"])
                 if promised.startswith("Cannot") or time.monotonic() - silent_since > _SURE_SECONDS:
                     return self._turned_down(promised, condition_of(copy, "QuotaReserved")["message"])
             else:
@@ -128,6 +128,8 @@ class Trial:
             ending = Ending.UNPROMISED
         elif result == "timeout" and await self._is_stalled():
             ending = Ending.STALLED
+        elif result == "timeout" and found is not None and victims and found.victims == victims:
+            ending = Ending.RETURNED
         return self._ended(ending, promised, result, victims=found.victims if found else (), message=message)
 
     async def _is_stalled(self) -> bool:
@@ -170,15 +172,14 @@ class Trial:
         name = f"{self.ground.situation.name}/{self.incoming['metadata']['name']}"
         return Outcome(name, ending, verdict, result, len(found), reasons, message, seconds)
 
-    def _asked(self, name: str) -> str:
+    async def _asked(self, name: str) -> str:
         """Ask the daemon what it expects of the worker."""
-        try:
-            found: Any = ask(self.socket, "workloads", self.incoming["metadata"]["namespace"], name, "explanation")
-        except (NoAnswerError, UnknownError) as error:
-            return str(error)
-        return next(
-            (str(each["forecast"]) for each in found["workers"] if each["name"] == self.ground.worker.name), "-"
-        )
+        url = f"http://daemon/v1/workloads/{self.incoming['metadata']['namespace']}/{name}/explanation"
+        way = aiohttp.UnixConnector(str(self.socket))
+        async with aiohttp.ClientSession(connector=way, trust_env=False) as session, session.get(url) as response:
+            found = await response.json()
+        told = (each["forecast"] for each in found.get("workers", ()) if each["name"] == self.ground.worker.name)
+        return str(next(told, "-"))
 
     async def _state(self) -> str:
         try:

@@ -38,6 +38,13 @@ def test_the_script_prints_its_version(empty_environment: Path, tmp_path: Path) 
     assert checked(empty_environment / "bin/turnstile", "version", cwd=tmp_path) == "turnstile 0.1.0\n"
 
 
+def test_it_is_a_kubectl_plugin_that_completes(empty_environment: Path, tmp_path: Path) -> None:
+    told = checked(empty_environment / "bin/kubectl-turnstile", "status", "--help", cwd=tmp_path)
+    assert told.startswith("Usage: kubectl turnstile status ")
+    completed = checked(empty_environment / "bin/kubectl_complete-turnstile", "status", "w", cwd=tmp_path)
+    assert completed == "workloads\nworkers\n:4\n"
+
+
 def test_every_package_resolves_to_our_distribution(empty_environment: Path, tmp_path: Path) -> None:
     where = checked(
         empty_environment / "bin/python",

@@ -44,7 +44,7 @@ def run(directory: Path, options: BedOptions | None = None) -> Iterator[Bed]:
     """Run a bed with its files under the directory; what an earlier bed left there is removed."""
     options = options or BedOptions()
     plan = {HUB: options.hub} | dict.fromkeys(worker_names(options.workers), options.worker)
-    for name in plan:
+    for name in (*plan, "logs"):
         shutil.rmtree(directory / name, ignore_errors=True)
         (directory / name).mkdir(parents=True)
     with ProcessGroup(directory / "logs") as processes:

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,12 +30,17 @@ class ToolchainError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """One expression of a main package that is compiled as another; everything else stays as the module has it."""
+    """One expression that is compiled as another: of a main package, or of a package that it alone imports."""
 
     module: str
     directory: str
     old: str
     new: str
+
+    @property
+    def package(self) -> str:
+        """Return the package's import path."""
+        return f"{self.module}/{self.directory}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +50,8 @@ class Binary:
     name: str
     package: str
     ldflags: str = ""
-    replacement: Replacement | None = None
+    replacements: tuple[Replacement, ...] = ()
+    """Everything else stays as the module has it; where there are any, the main package has one."""
 
 
 def _kubernetes(name: str) -> Binary:
@@ -63,16 +69,24 @@ KUBE_SCHEDULER = _kubernetes("kube-scheduler")
 KUEUE_METRICS_CERTIFICATES = "REALBED_KUEUE_METRICS_CERTIFICATES"
 """The environment variable that tells Kueue where its metrics certificate is. As released it knows one fixed directory
 under /etc, which only an administrator can fill, and which all Kueues of a machine would share."""
-KUEUE = Binary(
-    "kueue",
-    "sigs.k8s.io/kueue/cmd/kueue",
-    replacement=Replacement(
-        module="sigs.k8s.io/kueue",
-        directory="cmd/kueue",
-        old='"/etc/kueue/metrics/certs"',
-        new=f'os.Getenv("{KUEUE_METRICS_CERTIFICATES}")',
-    ),
+_CERTIFICATES_ELSEWHERE = Replacement(
+    module="sigs.k8s.io/kueue",
+    directory="cmd/kueue",
+    old='"/etc/kueue/metrics/certs"',
+    new=f'os.Getenv("{KUEUE_METRICS_CERTIFICATES}")',
 )
+_NO_LIMIT_TOWARDS_WORKERS = Replacement(
+    module="sigs.k8s.io/kueue",
+    directory="pkg/controller/admissionchecks/multikueue",
+    old="return clientcmd.RESTConfigFromKubeConfig(c.Kubeconfig)",
+    new="config, err := clientcmd.RESTConfigFromKubeConfig(c.Kubeconfig); "
+    "if err == nil { config.QPS = -1 }; return config, err",
+)
+KUEUE = Binary("kueue", "sigs.k8s.io/kueue/cmd/kueue", replacements=(_CERTIFICATES_ELSEWHERE,))
+KUEUE_UNTHROTTLED = Binary(
+    "kueue-unthrottled", KUEUE.package, replacements=(_CERTIFICATES_ELSEWHERE, _NO_LIMIT_TOWARDS_WORKERS)
+)
+"""A Kueue whose MultiKueue controller does not limit how often it asks a worker; only benchmarks use it."""
 
 
 def ensure_built(binary: Binary) -> Path:
@@ -97,8 +111,7 @@ def cached_path(binary: Binary) -> Path:
         _go("env", "GOVERSION").encode(),
         f"{platform.system()}/{platform.machine()}".encode(),
     ]
-    if binary.replacement is not None:
-        decisive.append(repr(binary.replacement).encode())
+    decisive.extend(repr(replacement).encode() for replacement in binary.replacements)
     digest = hashlib.sha256(b"\0".join(decisive)).hexdigest()[:32]
     return _cache_directory() / "bin" / digest / binary.name
 
@@ -144,21 +157,41 @@ def _build(binary: Binary, path: Path) -> None:
 
 
 def _sources(binary: Binary, scratch: Path) -> tuple[str, list[str]]:
-    """Return the package to build, and the flags that lay a changed copy of it over this module."""
-    change = binary.replacement
-    if change is None:
+    """Return the package to build, and the flags that lay changed copies of packages over this module."""
+    if not binary.replacements:
         return binary.package, []
-    originals = sorted((module_directory(change.module) / change.directory).glob("*.go"))
-    sources = {path.name: path.read_text() for path in originals if not path.name.endswith("_test.go")}
-    if sum(source.count(change.old) for source in sources.values()) != 1:
-        raise ToolchainError(f"{change.directory} of {change.module} does not have {change.old} exactly once")
-    for name, source in sources.items():
-        (scratch / name).write_text(source.replace(change.old, change.new))
-    # Go does not let a module's own files be replaced, so the copy appears as a package of ours, which is not on disk.
-    laid_over = {str(_MODULE / binary.name / name): str(scratch / name) for name in sources}
+    # Go does not let a module's own files be replaced, so a copy appears as a package of ours, which is not on disk.
+    places = {binary.package: binary.name}
+    places |= {
+        each.package: f"{binary.name}/{Path(each.directory).name}"
+        for each in binary.replacements
+        if each.package != binary.package
+    }
+    laid_over = {}
+    for number, package in enumerate(places):
+        copy = scratch / str(number)
+        copy.mkdir()
+        for name, source in _changed(binary, package, places).items():
+            (copy / name).write_text(source)
+            laid_over[str(_MODULE / places[package] / name)] = str(copy / name)
     overlay = scratch / "overlay.json"
     overlay.write_text(json.dumps({"Replace": laid_over}))
     return f"./{binary.name}", [f"-overlay={overlay}"]
+
+
+def _changed(binary: Binary, package: str, places: Mapping[str, str]) -> dict[str, str]:
+    """Return the sources of a package with its replacements, importing the copies of other packages."""
+    changes = [each for each in binary.replacements if each.package == package]
+    originals = sorted((module_directory(changes[0].module) / changes[0].directory).glob("*.go"))
+    sources = {path.name: path.read_text() for path in originals if not path.name.endswith("_test.go")}
+    for change in changes:
+        if sum(source.count(change.old) for source in sources.values()) != 1:
+            raise ToolchainError(f"{change.directory} of {change.module} does not have {change.old} exactly once")
+        sources = {name: source.replace(change.old, change.new) for name, source in sources.items()}
+    own = _go("list", "-m")
+    for imported, place in places.items():
+        sources = {name: each.replace(f'"{imported}"', f'"{own}/{place}"') for name, each in sources.items()}
+    return sources
 
 
 def _go(*arguments: str) -> str:

@@ -5,7 +5,7 @@ import json
 import shutil
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,9 @@ class KueueOptions:
     feature_gates: Mapping[str, bool] = field(default_factory=dict)
     multi_kueue: Mapping[str, Any] = field(default_factory=dict)
     """The section `multiKueue` of its configuration."""
+    fair_sharing: Mapping[str, Any] | None = None
+    """The section `fairSharing`; None leaves fair sharing off."""
+    binary: build.Binary = build.KUEUE
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +78,12 @@ class Kueue:
             except OSError:
                 return False
 
-    def restart(self, feature_gates: Mapping[str, bool]) -> None:
-        """Stop it and start it anew with its own options, except for these gates."""
+    def restart(self, options: KueueOptions | None = None) -> None:
+        """Stop it and start it anew, with its own options or with others."""
+        options = options or self.options
         self.running.stop()
-        gates = {**self.options.feature_gates, **feature_gates}
-        _write_configuration(self.place, replace(self.options, feature_gates=gates))
+        _write_configuration(self.place, options)
+        self.running.arguments = [str(build.ensure_built(options.binary)), *self.running.arguments[1:]]
         self.processes.start_again(self.running)
         self.wait_until_effective()
 
@@ -93,7 +97,7 @@ def start(
     processes: ProcessGroup, server: ApiServer, directory: Path, options: KueueOptions, *, prefix: str = ""
 ) -> Kueue:
     """Install Kueue's kinds and webhooks, start it, and return once it does its work."""
-    binary = build.ensure_built(build.KUEUE)
+    binary = build.ensure_built(options.binary)
     place = Place(directory, *free_ports(2))
     _write_configuration(place, options)
     shutil.copy(server.certificates.server_certificate, directory / "tls.crt")
@@ -132,6 +136,7 @@ def _write_configuration(place: Place, options: KueueOptions) -> None:
                 "integrations": {"frameworks": ["batch/job", "jobset.x-k8s.io/jobset"]},
                 "multiKueue": {"gcInterval": "10s", **options.multi_kueue},
                 "featureGates": {**_GATES, **options.feature_gates},
+                **({} if options.fair_sharing is None else {"fairSharing": options.fair_sharing}),
             }
         )
     )

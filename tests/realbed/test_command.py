@@ -1,10 +1,13 @@
-"""The bed's command line, as far as it needs no bed."""
+"""The bed's command line: what it refuses, and what it says when a bed cannot be."""
 
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+
+from tests.conformance.servers import why_no_real_server
 
 
 def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -36,3 +39,22 @@ def test_wrong_feature_gates_are_refused(tmp_path: Path, gates: str) -> None:
 def test_a_stale_note_of_another_process_is_no_bed(tmp_path: Path) -> None:
     (tmp_path / "state.json").write_text('{"pid": 1, "lines": ["…"]}')
     assert command("status", "--directory", tmp_path).stdout == "no bed is up\n"
+
+
+def test_a_crash_in_the_set_up_of_a_real_bed_is_explained_and_leaves_nothing_running(tmp_path: Path) -> None:
+    if reason := why_no_real_server():
+        pytest.skip(f"no real Kueue: {reason}")
+    done = command("up", "--directory", tmp_path, "--workers=1", "--feature-gates=Nonsense=true")
+    assert done.returncode == 1
+    assert "worker-1-kueue ended with exit code 1" in done.stderr
+    assert "unrecognized feature gate: Nonsense" in done.stderr
+    assert [each for each in command_lines() if str(tmp_path) in each] == []
+    assert command("status", "--directory", tmp_path).stdout == "no bed is up\n"
+
+
+def command_lines() -> list[str]:
+    found = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            found.append(file.read_bytes().decode(errors="replace"))
+    return found

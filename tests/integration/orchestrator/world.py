@@ -28,6 +28,7 @@ from manager.daemon import Daemon, Observers, identify
 from manager.journal import JournaledDecision, JournaledRules
 from manager.leadership import Elector
 from manager.reconciler import Look
+from manager.telemetry.tracing import Traces
 from tests.clusters import access_to
 from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, Cluster, Obj, job, workload
 from tests.virtual_time import VirtualClock, let_run, until
@@ -56,6 +57,8 @@ class World:
     daemon: Daemon | None = None
     decisions: list[tuple[Group, Decision]] = field(default_factory=list)
     looks: list[Look] = field(default_factory=list)
+    traces: Traces | None = None
+    """Where the next daemon sends traces."""
     _task: asyncio.Task[None] | None = None
     _voter: ClusterClient | None = None
 
@@ -82,7 +85,9 @@ class World:
         access = access_to(self.hub.local)
         identity = await identify(configuration, access, surroundings)
         observers = Observers(
-            on_decision=lambda group, decision: self.decisions.append((group, decision)), on_look=self.looks.append
+            on_decision=lambda group, decision: self.decisions.append((group, decision)),
+            on_look=self.looks.append,
+            on_deed=None if self.traces is None else self.traces.note_deed,
         )
         leadership = None
         if elects:

@@ -185,6 +185,18 @@ MISTAKES: dict[str, tuple[str, str]] = {
         'kubeconfigPolicy: {allowedProxies: ["http://me:hunter2@proxy:3128"]}\n',
         ':3: kubeconfigPolicy.allowedProxies[0]: "http://(hidden)@proxy:3128" is not allowed: a proxy',
     ),
+    "a collector with a password": (
+        'tracing: {endpoint: "http://me:hunter2@collector:4318/v1/traces"}\n',
+        ':3: tracing.endpoint: "http://(hidden)@collector:4318/v1/traces" is not allowed: the URL of an OTLP/HTTP coll',
+    ),
+    "a collector without a path": (
+        'tracing: {endpoint: "http://collector:4318"}\n',
+        ':3: tracing.endpoint: "http://collector:4318" is not allowed: the URL of an OTLP/HTTP collector without cred',
+    ),
+    "a collector that speaks something else": (
+        'tracing: {endpoint: "grpc://collector:4317/v1/traces"}\n',
+        ':3: tracing.endpoint: "grpc://collector:4317/v1/traces" is not allowed: the URL of an OTLP/HTTP collector wi',
+    ),
     "a relative directory": (
         "kubeconfigPolicy: {allowedDirectories: [etc]}\n",
         ':3: kubeconfigPolicy.allowedDirectories[0]: "etc" is not allowed: an absolute path',
@@ -364,6 +376,7 @@ SECRET = "hunter2-do-not-print"
         f"workers:\n- name: w\n  kubeconfig:\n    secret: {SECRET}\n",
         f"token: {SECRET}\n",
         f"kubeconfigPolicy: {{allowedProxies: ['http://u:{SECRET}@p:1']}}\n",
+        f"tracing: {{endpoint: 'http://collector:4318/v1/traces?key={SECRET}'}}\n",
         f"hub: {{origin: '{SECRET}{'x' * 200}'}}\n",
     ],
 )

@@ -16,6 +16,7 @@ from gates.forecasts import ForecastRecord
 from gates.settings import MINUTE, GatePolicy, Settings
 from manager.journal import DECISION, FORECAST, JournaledDecision, JournaledRules, JournalLimits
 from manager.journal_file import Entry, JournalError, JournalFile, read_entries
+from manager.logs import begin_cause
 from manager.replaying import replayed
 from tests.unit.gates.groups import NOW, group, hub, worker
 from tests.unit.manager.journals import LIMITS, journal, look, write
@@ -204,3 +205,43 @@ def test_the_journal_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
     assert "format 99" in logs[0]["error"]
     with pytest.raises(JournalError, match=r"format 99, this version reads up to \d+; use a newer turnstile"):
         decisions(path)
+
+
+def test_entries_carry_the_cause_of_their_reconcile(tmp_path: Path) -> None:
+    made = journal(tmp_path / "j.db")
+    causes = []
+    for name in ("a", "b"):
+        causes.append(begin_cause())
+        made.note_look(look(name))
+        made.note_forecast(Key("ns", name), ForecastRecord("w1", "u", NOW, Forecast(Verdict.FITS, NOW)))
+    made.close()
+    assert [entry.cause for entry in decisions(tmp_path / "j.db")] == causes
+    forecasts = read_entries(tmp_path / "j.db", FORECAST, ForecastRecord, JournaledRules)
+    assert [entry.cause for entry in forecasts] == causes
+
+
+def test_a_journal_from_before_causes_is_read_and_continued(tmp_path: Path) -> None:
+    path = tmp_path / "j.db"
+    write(path, look("a"))
+    with sqlite3.connect(path) as database:
+        database.execute("ALTER TABLE entries DROP COLUMN cause")
+    database.close()
+    assert [(entry.workload, entry.cause) for entry in decisions(path)] == [("ns/a", "")]
+    cause = begin_cause()
+    write(path, look("b"))
+    assert [(entry.workload, entry.cause) for entry in decisions(path)] == [("ns/a", ""), ("ns/b", cause)]
+
+
+def test_it_says_that_it_cannot_write_until_it_can(tmp_path: Path) -> None:
+    seconds = [0.0]
+    (tmp_path / "j.db").mkdir()
+    made = journal(tmp_path / "j.db", monotonic=lambda: seconds[0])
+    made.note_look(look("a"))
+    made._queue.join()
+    assert (made.is_degraded, made.dropped, made.waiting) == (True, 1, 0)
+    (tmp_path / "j.db").rmdir()
+    seconds[0] = 61.0
+    made.note_look(look("b"))
+    made._queue.join()
+    assert (made.is_degraded, made.dropped) == (False, 1)
+    made.close()

@@ -1,0 +1,1 @@
+"""What every command of `turnstile` has in common: options, connections, output, errors and exit codes."""

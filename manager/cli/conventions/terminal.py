@@ -1,0 +1,57 @@
+"""What a terminal gets to see: no control characters of others, colours and cut lines only where a person looks."""
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, TextIO
+
+from workerclient import errors
+
+_RESET: Final = "\x1b[0m"
+
+
+class Tone(StrEnum):
+    """What a colour says; the value is how ANSI terminals select it."""
+
+    GOOD = "\x1b[32m"
+    DOUBTFUL = "\x1b[33m"
+    BAD = "\x1b[31m"
+    FAINT = "\x1b[2m"
+    STRONG = "\x1b[1m"
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """Where the output goes."""
+
+    is_terminal: bool = False
+    has_colours: bool = False
+    width: int | None = None
+    """Where lines are cut; None cuts nothing."""
+
+    def paint(self, text: str, tone: Tone | None) -> str:
+        """Colour a text, where there are colours."""
+        return f"{tone}{text}{_RESET}" if tone is not None and self.has_colours and text else text
+
+    def cut(self, text: str, taken: int = 0) -> str:
+        """Shorten a text that begins after `taken` columns to what is left of the line."""
+        if self.width is None or len(text) <= self.width - taken:
+            return text
+        return text[: max(0, self.width - taken - 1)] + "…"
+
+
+def screen_of(stream: TextIO | None = None, environment: Mapping[str, str] | None = None) -> Screen:
+    """Describe a stream, standard output if none is given."""
+    variables = os.environ if environment is None else environment
+    if not (stream or sys.stdout).isatty():
+        return Screen()
+    has_colours = not variables.get("NO_COLOR") and variables.get("TERM") != "dumb"
+    return Screen(is_terminal=True, has_colours=has_colours, width=shutil.get_terminal_size().columns)
+
+
+def printable(text: str) -> str:
+    """Write control characters, line breaks and invisible signs as escapes: text from a cluster is anybody's text."""
+    return errors.printable(text, limit=len(text))

@@ -1,0 +1,140 @@
+"""The commands beside a running daemon: on its socket, on an address, and from the hub where no daemon answers."""
+
+import json
+from pathlib import Path
+
+import yaml
+
+from manager.cli.conventions.output import API_VERSION
+from tests.integration.orchestrator.world import World, running
+from tests.screens.camera import Camera, beside
+
+
+def without_daemon(made: World, directory: Path) -> Camera:
+    """Return a camera for which no daemon is there."""
+    hub = ("--kubeconfig", str(made.hub.local.kubeconfig_path), "--socket", str(directory / "none"))
+    return Camera(directory, hub)
+
+
+async def asked(made: World, name: str = "wl") -> None:
+    """Submit a Workload and let w1 ask for its gate, which is opened."""
+    made.queue(name)
+    await made.until(lambda: made["w1"].has_workload(name) and made["w2"].has_workload(name))
+    made["w1"].block(name)
+    await made.until(lambda: made["w1"].gate(name) == "Open")
+    await made.settled()
+
+
+async def test_a_job_leads_to_its_workload(tmp_path: Path) -> None:
+    async with running(tmp_path, "w1", "w2") as made:
+        made.queue("wl")
+        await made.settled()
+        async with beside(made, tmp_path) as camera:
+            for subject in (("job/job-wl", "-n", "team"), ("job/team/job-wl",), ("wl", "-n", "team"), ("team/wl",)):
+                done = await camera.run("explain", *subject)
+                assert (done.returncode, done.stdout.splitlines()[0]) == (0, "Workload team/wl (Job job-wl)")
+            done = await camera.run("explain", "job/nobody", "-n", "team")
+            assert (done.returncode, done.stdout) == (
+                2,
+                "error: there is no Workload of Job team/nobody on the hub; is the job there, and has it a queue?\n",
+            )
+
+
+async def test_an_open_gate_is_listed_and_explained(tmp_path: Path) -> None:
+    async with running(tmp_path, "w1", "w2") as made:
+        await asked(made)
+        async with beside(made, tmp_path) as camera:
+            gates = json.loads((await camera.run("status", "gates", "-A", "-o", "json")).stdout)
+            assert (gates["apiVersion"], gates["kind"], gates["source"]) == (API_VERSION, "GateList", "daemon")
+            assert [(gate["worker"], gate["gate"]) for gate in gates["items"]] == [("w1", "Open"), ("w2", "Closed")]
+            assert gates["items"][0]["turnEnds"] > gates["items"][0]["opened"] == gates["asOf"]
+            explanation = (await camera.run("explain", "team/wl")).stdout
+            assert f"gate      open on w1 since {gates['asOf']}, its turn ends at " in explanation
+            overview = yaml.safe_load((await camera.run("status", "-o", "yaml")).stdout)
+            assert (overview["kind"], overview["gates"]) == ("Overview", {"Closed": 1, "Open": 1})
+            assert overview["daemon"]["acts"] is True
+
+
+async def test_a_namespace_is_that_of_the_context_unless_all_are_asked_for(tmp_path: Path) -> None:
+    async with running(tmp_path, "w1", "w2") as made:
+        made.queue("wl")
+        await made.settled()
+        async with beside(made, tmp_path) as camera:
+            names = ("status", "workloads", "-o", "name")
+            assert (await camera.run(*names)).stdout == "workload.kueue.x-k8s.io/wl\n", "no kubeconfig: all"
+            assert (await camera.run(*names, "-n", "other")).stdout == ""
+            context = {"name": "c", "context": {"cluster": "c", "user": "u", "namespace": "other"}}
+            (tmp_path / ".kube").mkdir()
+            (tmp_path / ".kube" / "config").write_text(json.dumps({"current-context": "c", "contexts": [context]}))
+            assert (await camera.run(*names)).stdout == ""
+            assert (await camera.run(*names, "-A")).stdout == "workload.kueue.x-k8s.io/wl\n"
+            nothing = await camera.run("status", "workloads")
+            assert nothing.stdout == "no Workload with a check of ours is waiting or running here\n"
+
+
+async def test_the_hub_answers_where_no_daemon_does(tmp_path: Path) -> None:
+    async with running(tmp_path, "w1", "w2") as made:
+        await asked(made)
+        camera = without_daemon(made, tmp_path)
+        notice = (
+            f"no daemon answers on {tmp_path}/none (No such file or directory); this is the view of the hub (context "
+        )
+        seen = {}
+        for subject in ("workers", "workloads", "gates", "forecasts"):
+            done = await camera.run("status", subject, "-A", "-o", "json")
+            first, _, document = done.stdout.partition("\n")
+            assert (done.returncode, first.startswith(notice)) == (0, True), done.stdout
+            seen[subject] = json.loads(document)
+            assert seen[subject]["source"] == "hub"
+        assert [(each["name"], each["connection"]) for each in seen["workers"]["items"]] == [
+            ("w1", "Connected"),
+            ("w2", "Connected"),
+        ]
+        (workload,) = seen["workloads"]["items"]
+        assert (workload["name"], workload["phase"], workload["gate"]) == ("wl", "Pending", "w1")
+        assert [(gate["worker"], gate["gate"]) for gate in seen["gates"]["items"]] == [("w1", "Open")]
+        assert seen["forecasts"]["items"] == []
+        explanation = (await camera.run("explain", "job/job-wl", "-n", "team")).stdout.splitlines()
+        assert explanation[0].startswith(notice)
+        assert explanation[1:3] == [
+            "Workload team/wl (Job job-wl)",
+            "queue     LocalQueue main, ClusterQueue cq, for 0s",
+        ]
+        assert "gate      open on w1 since " in "\n".join(explanation)
+        told = (await camera.run("timeline", "team/wl")).stdout
+        assert "only what the hub's object says: no journal is kept\n" in told
+        assert [line.split()[2] for line in told.splitlines()[3:]] == ["Created", "QuotaReserved", "GateOpened"]
+        assert (await camera.run("status")).stdout.splitlines()[1:3] == [
+            "daemon     does not answer",
+            "workers    2 of 2 connected",
+        ]
+
+
+async def test_what_the_hub_does_not_have_is_one_sentence(tmp_path: Path) -> None:
+    async with running(tmp_path, "w1") as made:
+        camera = without_daemon(made, tmp_path)
+        done = await camera.run("explain", "team/nobody")
+        assert done.returncode == 2
+        assert done.stdout.splitlines()[1:] == ["error: there is no Workload team/nobody on the hub"]
+        await made.stop()
+        await made.hub.local.stop()
+        done = await camera.run("status", "workers")
+        assert done.returncode == 3
+        assert len(done.stdout.splitlines()) == 2
+        assert done.stdout.splitlines()[1].startswith("error: cluster hub: list multikueueclusters.kueue.x-k8s.io: ")
+        assert done.stdout.endswith("; is this the right --context, and may this machine and user ask it?\n")
+
+
+async def test_text_of_a_cluster_moves_no_cursor(tmp_path: Path) -> None:
+    async with running(tmp_path, "w1") as made:
+        made.queue("wl")
+        await made.settled()
+        bad = "\x1b[2J\x1b]0;owned\x07 two\nlines \u202e"
+        made["w1"].set_condition("wl", "QuotaReserved", status="False", reason="Pending", message=bad)
+        await made.settled()
+        async with beside(made, tmp_path) as camera:
+            screen = (await camera.run("explain", "team/wl")).stdout
+            assert "\\x1b[2J\\x1b]0;owned\\x07 two\\nlines \\u202e" in screen
+            for form in ("table", "wide", "json", "yaml"):
+                screen = (await camera.run("explain", "team/wl", "-o", form)).stdout
+                assert screen.replace("\n", "").isprintable()

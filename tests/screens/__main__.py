@@ -1,0 +1,21 @@
+"""Plays all scenes and writes their screens into the page; what `make docs` runs."""
+
+import asyncio
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tests.screens.page import with_screens
+from tests.screens.scenes import PAGE, SCENES
+
+
+async def main() -> None:
+    """Play and write."""
+    screens: dict[str, str] = {}
+    for scene in SCENES:
+        with TemporaryDirectory() as directory:
+            screens |= await scene(Path(directory))
+    PAGE.write_text(with_screens(PAGE.read_text(), screens))
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,11 @@
+"""All scenes. A scene is a coroutine that plays a story in a directory of its own and returns screens by name."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from tests.screens.training import training
+
+Scene = Callable[[Path], Awaitable[dict[str, str]]]
+
+SCENES: tuple[Scene, ...] = (training,)
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "cli.md"

@@ -1,0 +1,130 @@
+"""Which hub and which namespace: as kubectl chooses them."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from manager.cli.conventions.errors import BadInputError
+from manager.cli.conventions.hub import find_kubeconfig, hub_access, namespace_of
+from manager.cli.conventions.options import HubOptions, NamespaceOption, Scope
+from manager.cli.conventions.subjects import Subject, subject_of
+
+
+def kubeconfig(path: Path, current: str = "one", **namespaces: str | None) -> Path:
+    """Write a kubeconfig with one context for each namespace."""
+    contexts = [
+        {"name": name, "context": {"cluster": "c", "user": "u"} | ({"namespace": namespace} if namespace else {})}
+        for name, namespace in namespaces.items()
+    ]
+    document: dict[str, Any] = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": current,
+        "clusters": [{"name": "c", "cluster": {"server": f"https://{path.name}.example:6443"}}],
+        "users": [{"name": "u", "user": {"token": "secret"}}],
+        "contexts": contexts,
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(yaml.safe_dump(document))
+    return path
+
+
+def test_the_file_that_is_named_wins_over_the_environment(tmp_path: Path) -> None:
+    named = kubeconfig(tmp_path / "named", one="team-a")
+    other = kubeconfig(tmp_path / "other", one="team-b")
+    found = find_kubeconfig(HubOptions(named), {"KUBECONFIG": str(other)})
+    assert (found.path, found.namespace) == (named, "team-a")
+
+
+def test_without_a_name_it_is_the_users_own(tmp_path: Path) -> None:
+    own = kubeconfig(tmp_path / ".kube" / "config", one=None)
+    found = find_kubeconfig(HubOptions(), {"HOME": str(tmp_path)})
+    assert (found.path, found.namespace) == (own, "default")
+
+
+def test_of_several_files_the_one_with_the_context_is_used(tmp_path: Path) -> None:
+    first = kubeconfig(tmp_path / "first", one="a")
+    second = kubeconfig(tmp_path / "second", current="", two="b")
+    environment = {"KUBECONFIG": os.pathsep.join([str(tmp_path / "missing"), str(first), str(second)])}
+    assert find_kubeconfig(HubOptions(), environment).path == first
+    assert find_kubeconfig(HubOptions(context="two"), environment).path == second
+    access = hub_access(HubOptions(context="two"), environment)
+    assert access.server == "https://second.example:6443"
+
+
+BAD = {
+    "a file that is not there": (lambda _: None, HubOptions(Path("none")), "kubeconfig none does not exist"),
+    "no YAML": (lambda p: p.write_text("a: ["), HubOptions(), "is not YAML"),
+    "a list": (lambda p: p.write_text("[]"), HubOptions(), "is not a kubeconfig: it must be a mapping"),
+    "no current context": (lambda p: kubeconfig(p, "", one="a"), HubOptions(), "no current-context; name one with"),
+    "an unknown context": (lambda p: kubeconfig(p, one="a"), HubOptions(context="x"), 'there is no context "x" in'),
+    "nothing at all": (lambda _: None, HubOptions(), "there is no kubeconfig (", "name the hub's with --kubeconfig"),
+}
+
+
+@pytest.mark.parametrize("case", BAD.values(), ids=BAD)
+def test_what_cannot_be_used_is_one_sentence(tmp_path: Path, case: tuple[Any, ...]) -> None:
+    make, options, *wants = case
+    make(tmp_path / "k")
+    with pytest.raises(BadInputError) as caught:
+        hub_access(options, {"KUBECONFIG": str(tmp_path / "k")})
+    assert all(want in str(caught.value) for want in wants), str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_the_namespace_is_that_of_the_context_unless_chosen(tmp_path: Path) -> None:
+    environment = {"KUBECONFIG": str(kubeconfig(tmp_path / "k", one="team-a", two=None))}
+    assert namespace_of(Scope(), HubOptions(), environment) == "team-a"
+    assert namespace_of(Scope(), HubOptions(context="two"), environment) == "default"
+    assert namespace_of(Scope("mine"), HubOptions(), environment) == "mine"
+    assert namespace_of(Scope(all_namespaces=True), HubOptions(), environment) is None
+    assert namespace_of(Scope(), HubOptions(), {"HOME": str(tmp_path)}) is None
+
+
+def test_both_namespace_options_exclude_each_other() -> None:
+    with pytest.raises(BadInputError, match="exclude each other"):
+        namespace_of(Scope("a", all_namespaces=True), HubOptions(), {})
+
+
+@pytest.mark.parametrize("name", ["", "Team", "a/b", "x" * 64, "a b"])
+def test_a_namespace_is_checked(name: str) -> None:
+    with pytest.raises(BadInputError, match="is not allowed: must be lower case"):
+        namespace_of(Scope(name), HubOptions(), {})
+
+
+@pytest.mark.parametrize(
+    ("text", "namespace", "want"),
+    [
+        ("team/wl", None, Subject("Workload", "team", "wl")),
+        ("wl", "team", Subject("Workload", "team", "wl")),
+        ("team/wl", "team", Subject("Workload", "team", "wl")),
+        ("job/train", "team", Subject("Job", "team", "train")),
+        ("jobs.batch/train", "team", Subject("Job", "team", "train")),
+        ("JobSet/train", "team", Subject("JobSet", "team", "train")),
+        ("wl/x", "team", Subject("Workload", "team", "x")),
+        ("workloads.kueue.x-k8s.io/x", "team", Subject("Workload", "team", "x")),
+        ("job/team/train", None, Subject("Job", "team", "train")),
+    ],
+)
+def test_a_subject_is_named_in_many_ways(text: str, namespace: str | None, want: Subject) -> None:
+    assert subject_of(text, NamespaceOption(namespace), HubOptions()) == want
+
+
+@pytest.mark.parametrize(
+    ("text", "namespace", "want"),
+    [
+        ("", "team", "must be NAMESPACE/NAME, NAME with -n, workload/NAME or job/NAME"),
+        ("team/", None, "must be NAMESPACE/NAME"),
+        ("/wl", None, "must be NAMESPACE/NAME"),
+        ("a/b/c", None, "must be NAMESPACE/NAME"),
+        ("job/a/b/c", None, "must be NAMESPACE/NAME"),
+        ("a/wl", "b", '"a/wl" names the namespace a, and -n b another; give one'),
+    ],
+)
+def test_a_subject_that_makes_no_sense_is_one_sentence(text: str, namespace: str | None, want: str) -> None:
+    with pytest.raises(BadInputError) as caught:
+        subject_of(text, NamespaceOption(namespace), HubOptions())
+    assert want in str(caught.value)

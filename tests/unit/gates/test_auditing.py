@@ -1,0 +1,57 @@
+"""Looking at decisions from the outside: why a gate opens, and what must never be."""
+
+import pytest
+
+from gates.actions import OpenGate
+from gates.auditing import OpeningReason, comes_too_early, opening_reason, runs_twice
+from gates.settings import SECOND, Settings
+from gates.view import Opening, Reach
+from tests.unit.gates.groups import NOW, condition, group, hub, replica, signalled, worker
+
+T = Settings().timeout_ns
+
+
+def opening(cluster: str, ago_ns: int) -> Opening:
+    return Opening(cluster, f"{cluster}-uid", NOW - ago_ns)
+
+
+def test_the_first_gate() -> None:
+    state = group(hub(), worker("w1", signalled("w1", at=NOW)), worker("w2"))
+    assert opening_reason(state, "w1") is OpeningReason.FIRST
+
+
+def test_the_turn_of_another_is_over() -> None:
+    state = group(
+        hub(openings=(opening("w2", T),)), worker("w1", signalled("w1", at=NOW)), worker("w2", reach=Reach.LOST)
+    )
+    assert opening_reason(state, "w1") is OpeningReason.TURN_OVER
+
+
+@pytest.mark.parametrize(("confirmed", "want"), [(True, OpeningReason.REOPENED), (False, OpeningReason.FIRST)])
+def test_the_same_gate_again(confirmed: bool, want: OpeningReason) -> None:
+    copy = signalled("w1", at=NOW)
+    record = Opening("w1", copy.uid, NOW - SECOND)
+    state = group(hub(openings=(record,)), worker("w1", copy, opening_confirmed=confirmed))
+    assert opening_reason(state, "w1") is want
+
+
+@pytest.mark.parametrize(("ago_ns", "want"), [(T - 1, True), (T, False), (2 * T, False)])
+def test_an_opening_within_another_turn_comes_too_early(ago_ns: int, want: bool) -> None:
+    state = group(
+        hub(openings=(opening("w2", ago_ns),)), worker("w1", signalled("w1", at=NOW)), worker("w2", reach=Reach.LOST)
+    )
+    action = OpenGate("w1", "w1-uid", "1", NOW)
+    assert comes_too_early(state, action, Settings()) is want
+
+
+def test_two_that_run_are_one_too_many() -> None:
+    one = worker("w1", replica("w1", condition("Admitted")), job_present=True)
+    other = worker("w2", replica("w2", condition("Admitted")), job_present=True)
+    assert runs_twice(group(hub(), one, other))
+    assert not runs_twice(group(hub(), one, worker("w2", replica("w2", condition("Admitted")))))
+    assert not runs_twice(
+        group(hub(), one, worker("w2", replica("w2", condition("Admitted")), job_present=True, job_ended=True))
+    )
+    assert not runs_twice(
+        group(hub(), one, worker("w2", replica("w2", condition("Admitted")), job_present=True, reach=Reach.LOST))
+    )
