@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from config.api.meta import NANOSECONDS, format_time
-from engine.forecasting.forecast import Forecast, ForecastVictim, Verdict
+from engine.forecasting.forecast import Flavors, Forecast, ForecastVictim, Verdict
 from gates.actions import Decision
 from gates.ledger import known_openings, last_opening
 from gates.opening import Defer, Grace, Hold, Open, Wait, next_gate, remaining_window
@@ -154,14 +154,21 @@ def _forecast(forecast: Forecast) -> str:
             return f"Fits in {_flavors(forecast)}"
         case Verdict.PREEMPTS:
             cost = forecast.cost
-            return f"Preempts {cost.victims} workload(s), {cost.pods} pod(s), for {_flavors(forecast)}"
+            price = f", preemption cost {cost.preemption_cost}" if cost.preemption_cost else ""
+            return f"Preempts {cost.victims} workload(s), {cost.pods} pod(s){price}, for {_flavors(forecast)}"
         case Verdict.CANNOT | Verdict.UNSUPPORTED | Verdict.AMBIGUOUS:
             return f"{forecast.verdict}: {forecast.message}" if forecast.message else str(forecast.verdict)
 
 
 def _flavors(forecast: Forecast) -> str:
     borrowed = f", borrowing at level {forecast.borrowing}" if forecast.borrowing else ""
-    return ", ".join(f"{resource}={flavor}" for resource, flavor in forecast.flavors) + borrowed
+    others = " or ".join(_named(each) for each in forecast.other_flavors)
+    instead = f" (or {others}, by who leaves first)" if others else ""
+    return f"{_named(forecast.flavors)}{instead}{borrowed}"
+
+
+def _named(flavors: Flavors) -> str:
+    return ", ".join(f"{resource}={flavor}" for resource, flavor in flavors)
 
 
 def _victim(victim: ForecastVictim, now_ns: int) -> str:
@@ -169,8 +176,10 @@ def _victim(victim: ForecastVictim, now_ns: int) -> str:
     running = ""
     if victim.running_since_ns is not None:
         running = f", running for {max(0, now_ns - victim.running_since_ns) // NANOSECONDS} s"
+    cost = f", preemption cost {victim.preemption_cost}" if victim.preemption_cost else ""
     leaving = ", leaving already" if victim.in_flight else ""
-    return f"{victim.namespace}/{victim.name}{owner}, priority {victim.priority}{running}, {victim.reason}{leaving}"
+    about = f"priority {victim.priority}{cost}{running}"
+    return f"{victim.namespace}/{victim.name}{owner}, {about}, {victim.reason}{leaving}"
 
 
 def _next(group: Group, decision: Decision, now_ns: int, settings: Settings) -> str:

@@ -61,7 +61,12 @@ def format_record(record: ForecastRecord) -> str:
         "verdict": str(forecast.verdict),
         "message": forecast.message,
         "clusterQueue": forecast.cluster_queue,
-        "flavors": dict(forecast.flavors),
+        "flavors": _flavor_entries(forecast.flavors),
+        **(
+            {"otherFlavors": [_flavor_entries(each) for each in forecast.other_flavors]}
+            if forecast.other_flavors
+            else {}
+        ),
         "borrowing": forecast.borrowing,
         "victims": [_victim_entry(victim) for victim in kept],
         "victimsLeftOut": len(forecast.victims) - len(kept),
@@ -108,7 +113,8 @@ def _forecast(entry: Mapping[str, Any]) -> Forecast:
         made_ns=int(entry["madeAtUnixNano"]),
         message=str(entry["message"]),
         cluster_queue=str(entry["clusterQueue"]),
-        flavors=tuple(sorted((str(resource), str(flavor)) for resource, flavor in entry["flavors"].items())),
+        flavors=_flavors(entry["flavors"]),
+        other_flavors=tuple(_flavors(each) for each in entry.get("otherFlavors", ())),
         borrowing=int(borrowing) if borrowing is not None else None,
         victims=tuple(_victim(victim) for victim in entry["victims"]),
         cost=Cost(
@@ -119,6 +125,19 @@ def _forecast(entry: Mapping[str, Any]) -> Forecast:
             cpu_seconds=int(cost["cpuSeconds"]),
         ),
     )
+
+
+def _flavor_entries(flavors: Flavors) -> Obj:
+    """Name the flavor of each resource; a list where pod sets differ."""
+    found: dict[str, list[str]] = {}
+    for resource, flavor in flavors:
+        found.setdefault(resource, []).append(flavor)
+    return {resource: names[0] if len(names) == 1 else names for resource, names in found.items()}
+
+
+def _flavors(entry: Mapping[str, Any]) -> Flavors:
+    lists = {resource: names if isinstance(names, list) else [names] for resource, names in entry.items()}
+    return tuple(sorted((str(resource), str(name)) for resource, names in lists.items() for name in names))
 
 
 def _victim_entry(victim: ForecastVictim) -> Obj:

@@ -216,6 +216,7 @@ class WorkerLink:
             group.create_task(self._doubt())
             if self.observation is not None:
                 group.create_task(self.observation.run())
+                group.create_task(self.observation.tell())
             if self.pods is not None:
                 group.create_task(self.pods.observation.run())
 

@@ -11,6 +11,7 @@ from typing import Final
 from config.api.meta import NANOSECONDS, ObjectKey
 from engine.decision import Outcome, PodSetPrediction, Prediction
 from engine.errors import InvalidObjectError
+from engine.forecasting.course import follow
 from engine.forecasting.observed import ObservedCluster
 from engine.forecasting.tenants import Tenant
 from engine.objects.workloads import AdmittedWorkload
@@ -93,6 +94,8 @@ class Forecast:
     labels: tuple[str, ...] = ()
     pod_sets: tuple[PodSetFlavors, ...] = field(default=(), compare=False)
     """Where the pods would go. No part of what is compared: records do not keep it."""
+    other_flavors: tuple[Flavors, ...] = ()
+    """Those that it may get instead, depending on which of the victims leaves first."""
 
     @property
     def promises(self) -> bool:
@@ -118,7 +121,7 @@ def forecast(cluster: ObservedCluster, key: ObjectKey, now_ns: int) -> Forecast:
     with WhatIf(cluster.model) as what_if:
         try:
             what_if.open_gates(key)
-            prediction = what_if.predict(key, now_ns)
+            prediction = follow(cluster.model, what_if, key, now_ns)
         except InvalidObjectError as error:
             return unsupported(str(error), now_ns)
     return of_prediction(prediction, cluster, now_ns)
@@ -133,13 +136,16 @@ def of_prediction(prediction: Prediction, cluster: ObservedCluster, now_ns: int)
         for victim in (prediction.victims if named else ())
     )
     leaving = [victim.key for victim in victims if not victim.in_flight]
-    flavors = {(resource, flavor) for pods in prediction.pod_sets for resource, flavor in pods.flavors.items()}
+    flavors = _flavors(prediction)
     return Forecast(
         verdict=verdict,
         made_ns=now_ns,
         message=prediction.message,
         cluster_queue=prediction.cluster_queue,
-        flavors=tuple(sorted(flavors)) if named or verdict is Verdict.FITS else (),
+        flavors=flavors if named or verdict is Verdict.FITS else (),
+        other_flavors=tuple(sorted({_flavors(other) for other in prediction.alternatives} - {flavors}))
+        if named
+        else (),
         borrowing=prediction.borrowing,
         victims=victims,
         cost=total_cost((cluster.tenants[key] for key in leaving if key in cluster.tenants), now_ns),
@@ -151,6 +157,10 @@ def of_prediction(prediction: Prediction, cluster: ObservedCluster, now_ns: int)
 def _pod_set(pod_set: PodSetPrediction, prediction: Prediction) -> PodSetFlavors:
     count = prediction.reduced_counts.get(pod_set.name, pod_set.count)
     return PodSetFlavors(pod_set.name, count, tuple(sorted(set(pod_set.flavors.values()))))
+
+
+def _flavors(prediction: Prediction) -> Flavors:
+    return tuple(sorted({pair for pod_set in prediction.pod_sets for pair in pod_set.flavors.items()}))
 
 
 def _victim(cluster: ObservedCluster, key: ObjectKey, cluster_queue: str, reason: str) -> ForecastVictim:
