@@ -32,7 +32,7 @@ def pod_outlook(
     """Return what kube-scheduler does with these pods, of which each set holds equal ones; `leaving` are the pods of
     the workloads that are preempted for them."""
     pods = [pod for each in pod_sets for pod in each]
-    refused = _refusal(model, pods)
+    refused = _refusal(model, [each[0] for each in pod_sets])
     if refused:
         return unsupported(refused, now_ns, str(mode))
     emptied = _emptied(model, leaving)
@@ -45,7 +45,7 @@ def pod_outlook(
         return PodOutlook(
             PodVerdict.FITS, now_ns, str(mode), pods=len(pods), outcomes=outcomes, approximate=approximate
         )
-    ways = Ways(mode, pod_sets, len(model.nodes))
+    ways = Ways(mode, pod_sets)
     try:
         _follow_all(ways, starts, pod_sets, leaving)
     except UnsupportedError as error:
@@ -72,7 +72,7 @@ def _follow_all(
 
 
 def _refusal(model: PodModel, pods: Sequence[PendingPod]) -> str:
-    """Return what of the pods is not modelled; what concerns groups is found when their cycle is."""
+    """Return what of pods, one of each kind, is not modelled; what concerns groups is found when their cycle is."""
     for pod in pods:
         if pod.unsupported:
             return f'Pod "{pod.key}": {pod.unsupported[0]}'
@@ -124,7 +124,11 @@ def _of_ends(ways: Ways, model: PodModel, empty: PodOutlook) -> PodOutlook:
     message = _message(first, empty.pods)
     if not is_complete or len(outcomes) > 1:
         verdict = PodVerdict.AMBIGUOUS
-        message = f"{len(outcomes)} outcomes are possible" if is_complete else "more is possible than was followed"
+        message = (
+            f"{len(outcomes)} outcomes are possible"
+            if is_complete
+            else ways.given_up or "more is possible than was followed"
+        )
     elif first.unplaced:
         verdict = PodVerdict.CANNOT
     else:

@@ -14,16 +14,19 @@ from config.api.meta import ObjectKey
 from engine.outlook.room import room_by_node
 from engine.outlook.values import PodVictim
 from engine.pods.answer import Outcome, Result, UnitKind
+from engine.pods.effort import Effort, TooMuchEffortError
 from engine.pods.model import PodModel
-from engine.pods.predict import predict_group, predict_pod
+from engine.pods.predict import Bounds, predict_group, predict_pod
 from engine.pods.snapshot import kind_of
 from engine.pods.values import NOT_STARTED, BoundPod, Mode, PendingPod
 
 MOST_OUTCOMES: Final = 8
 """A longer list of possible outcomes promises nothing, so no more are looked for."""
 _MOST_CYCLES: Final = 400
-_MOST_NODES_LOOKED_AT: Final = 5_000
-"""In all cycles together: whoever asks waits for the answer."""
+_MOST_STEPS: Final = 20_000
+"""In all cycles together: everybody else waits meanwhile, which is to be about a tenth of a second at most."""
+_MOST_CHOICES: Final = 4 * MOST_OUTCOMES
+"""Of one cycle."""
 _FEW_PODS: Final = 6
 """Of so few pods every moment is followed at which those who leave may be gone; of more, the first and the last."""
 _Item = tuple[UnitKind, ObjectKey]
@@ -60,25 +63,40 @@ class End:
 class Ways:
     """All ways of one Workload's pods."""
 
-    def __init__(self, mode: Mode, pod_sets: Sequence[Sequence[PendingPod]], nodes: int) -> None:
+    def __init__(self, mode: Mode, pod_sets: Sequence[Sequence[PendingPod]]) -> None:
         self._mode = mode
         self._own = {pod.key: number for number, pods in enumerate(pod_sets) for pod in pods}
-        self._budget = min(_MOST_CYCLES, _MOST_NODES_LOOKED_AT // max(nodes, 1))
-        self._is_spent = False
+        self._cycles_left = _MOST_CYCLES
+        self._effort = Effort(_MOST_STEPS)
+        self._bounds = Bounds(_MOST_CHOICES, self._effort)
         self._seen: set[object] = set()
         self.is_complete = True
+        self.given_up = ""
+        """Why not everything was followed."""
         self.approximate: dict[str, None] = {}
         self.ends: dict[tuple[frozenset[ObjectKey], bool], End] = {}
 
     def follow(self, start: Way) -> None:
         """Follow a way and all that branch off it."""
+        try:
+            self._follow(start)
+        except TooMuchEffortError as error:
+            self.is_complete, self.given_up = False, str(error)
+
+    def _follow(self, start: Way) -> None:
         stack: list[Callable[[], list[Way]]] = [lambda: [start]]
-        while stack and not self._is_spent and (self.is_complete or not self.ends):
+        while stack and not self.given_up and (self.is_complete or not self.ends):
             for way in reversed(stack.pop()()):
+                self._effort.spend(self._toll(way))
                 seen = self._signature(way)
                 if seen not in self._seen:
                     self._seen.add(seen)
                     stack += reversed(self._step(way))
+
+    def _toll(self, way: Way) -> int:
+        """Return the steps that a cycle takes before anything is tried; for a group all pods are put in order, twice."""
+        is_of_group = bool(way.queue) and way.queue[0][0] is UnitKind.POD_GROUP
+        return len(way.model.nodes) + len(self._own) + (2 * way.model.bound_count() if is_of_group else 0)
 
     def queue_of(self, model: PodModel, pods: Iterable[PendingPod]) -> tuple[_Item, ...]:
         """Return who has a cycle: pods alone, and groups once."""
@@ -100,12 +118,11 @@ class Ways:
             filled = self._filled(way)
             if filled is not None:
                 return [lambda: [filled]]
-        if self._budget == 0:
-            self.is_complete, self._is_spent = False, True
-            return []
-        self._budget -= 1
+        if self._cycles_left == 0:
+            raise TooMuchEffortError(_MOST_CYCLES)
+        self._cycles_left -= 1
         predict = predict_pod if kind is UnitKind.POD else predict_group
-        forecast = predict(way.model, key, self._mode)
+        forecast = predict(way.model, key, self._mode, bounds=self._bounds)
         self.is_complete &= forecast.is_complete
         self.approximate.update(dict.fromkeys(forecast.approximate))
         self.is_complete &= len({outcome.victims for outcome in forecast.outcomes}) <= MOST_OUTCOMES
