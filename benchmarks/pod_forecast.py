@@ -3,7 +3,8 @@
     python -m benchmarks pod_forecast
 
 A worker of 1,000 nodes with 10,000 pods of Jobs, ten to each, as real ones are written: environment, volumes, status of
-containers. A second one is the worst that is known: 50 nodes, each with ten pods that are alike in everything. What is kept is what the daemon keeps: its cache, its index and its model. There is no network.
+containers. A second one is the worst that is known: 50 nodes, each with ten pods that are alike in everything. What is
+kept is what the daemon keeps: its cache, its index and its model. There is no network.
 """
 
 import gc

@@ -94,7 +94,7 @@ class Ways:
                     stack += reversed(self._step(way))
 
     def _toll(self, way: Way) -> int:
-        """Return the steps that a cycle takes before anything is tried; for a group all pods are put in order, twice."""
+        """Return the steps that a cycle takes before anything is tried; for a group all pods are put in order."""
         is_of_group = bool(way.queue) and way.queue[0][0] is UnitKind.POD_GROUP
         return len(way.model.nodes) + len(self._own) + (2 * way.model.bound_count() if is_of_group else 0)
 
