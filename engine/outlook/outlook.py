@@ -6,7 +6,6 @@ gone when the new pods arrive, and that they still hold their nodes.
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from itertools import permutations
 from typing import Final
 
 from config.api.meta import NANOSECONDS, ObjectKey
@@ -18,7 +17,6 @@ from engine.pods.resources import CPU
 from engine.pods.unmodelled import concerns
 from engine.pods.values import BoundPod, Mode, PendingPod
 
-_MOST_ORDERS: Final = 6
 _MILLI: Final = 1000
 
 
@@ -60,8 +58,7 @@ def _follow_all(
     ways: Ways, starts: Sequence[PodModel], pod_sets: Sequence[Sequence[PendingPod]], leaving: Collection[ObjectKey]
 ) -> None:
     emptied, *crowded = starts
-    for order in list(permutations(pod_sets))[:_MOST_ORDERS] if len(pod_sets) <= 3 else [pod_sets]:
-        pods = [pod for each in order for pod in each]
+    for pods in ways.orders(pod_sets):
         for is_patient in (False, True):
             arrived = _with_arrivals(emptied, pods)
             ways.follow(Way(arrived, ways.queue_of(arrived, pods), is_patient=is_patient))
@@ -124,11 +121,7 @@ def _of_ends(ways: Ways, model: PodModel, empty: PodOutlook) -> PodOutlook:
     message = _message(first, empty.pods)
     if not is_complete or len(outcomes) > 1:
         verdict = PodVerdict.AMBIGUOUS
-        message = (
-            f"{len(outcomes)} outcomes are possible"
-            if is_complete
-            else ways.given_up or "more is possible than was followed"
-        )
+        message = f"{len(outcomes)} outcomes are possible" if is_complete else ways.reason
     elif first.unplaced:
         verdict = PodVerdict.CANNOT
     else:
