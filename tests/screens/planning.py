@@ -11,7 +11,9 @@ from tests.integration.doctor.wards import allowing, grants_of, ward
 from tests.integration.orchestrator.forecasting import forecasting, queue, tenant
 from tests.integration.orchestrator.kueue import KUEUE
 from tests.integration.orchestrator.planning import open_hub, write_configuration
+from tests.integration.orchestrator.pod_scheduling import furnish, running_pod
 from tests.integration.orchestrator.world import World
+from tests.pod_builders import node
 from tests.screens.camera import Camera, beside
 
 JOB = "docs/examples/training-job.yaml"
@@ -34,6 +36,25 @@ async def planning(directory: Path) -> dict[str, str]:
             made.list_workers("north")
             await made.settled()
             await camera.take("plan-nowhere", "plan", "-f", JOB)
+        return camera.screens
+
+
+async def planning_pods(directory: Path) -> dict[str, str]:
+    """Plan a job for which a worker evicts pods as well."""
+    workers = [{"name": "east", "pod_forecast": True}]
+    async with forecasting(directory, {"east": [queue(8), tenant("render", 8)]}, workers=workers) as made:
+        open_hub(made)
+        east = made["east"]
+        pods = [running_pod("web", 4, "node-1"), running_pod("render-0", 4, "node-2", workload="render")]
+        for each in pods:
+            each["status"]["startTime"] = east.now()
+        furnish(east, node("node-1", 4), node("node-2", 4), *pods)
+        default = {"metadata": {"name": "important"}, "value": 100, "globalDefault": True}
+        east.create("priorityclasses", default, "scheduling.k8s.io")
+        await made.until(lambda: east.condition("Admitted", "render"))
+        await made.pass_time(1800)
+        async with beside(made, directory) as camera:
+            await camera.take("plan-pods", "plan", "-f", JOB)
         return camera.screens
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from tests.screens.planning import examining, planning
+from tests.screens.planning import examining, planning, planning_pods
 from tests.screens.training import training
 
 Scene = Callable[[Path], Awaitable[dict[str, str]]]
 
-SCENES: tuple[Scene, ...] = (training, planning, examining)
+SCENES: tuple[Scene, ...] = (training, planning, planning_pods, examining)
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "cli.md"
