@@ -68,7 +68,7 @@ class Bed:
             before = self.stage.objects()
             outcomes = self._forecast(before, situation)
             if _goes_on_at_once(outcomes, before):
-                return None
+                return self._disagreement_of_parts(before, situation)
             self._look(before, is_gated=outcomes[0].result is Result.GATED)
             seen = self.stage.outcome(before)
             listed = answer(map(_as_seen, outcomes), self.release)
@@ -79,6 +79,28 @@ class Bed:
             self.stage.end_terminating_pods()
             self.stage.forget_verdicts()
         return None
+
+    def _disagreement_of_parts(self, before: list[Json], situation: Situation) -> str | None:
+        """Return what was done otherwise to a group of which part may be bound.
+
+        The rest has its next cycle at once, and the scheduler is stopped at a moment of chance: what is seen may be of
+        one cycle or of several. The first look is judged, and no further one: it would not be known what it follows.
+        """
+        self._look(before, is_gated=False)
+        seen = self.stage.outcome(before)
+        listed = answer(self._after_each_cycle(before, situation), self.release)
+        if answer([_with_result(seen)], self.release) <= listed:
+            return None
+        return f"part of a group: seen {seen}, listed {sorted(listed)}"
+
+    def _after_each_cycle(self, objects: list[Json], situation: Situation) -> Iterator[Json]:
+        waiting = sum(map(_is_pending, objects))
+        for outcome in self._forecast(objects, situation):
+            seen = _as_seen(outcome)
+            yield seen
+            if outcome.bound and len(outcome.bound) < waiting:
+                bound = [_bound_by(outcome, raw) for raw in objects]
+                yield from (_together(seen, later) for later in self._after_each_cycle(bound, situation))
 
     def _forecast(self, objects: list[Json], situation: Situation) -> list[Outcome]:
         pending = [raw for raw in objects if _is_pending(raw)]
@@ -112,6 +134,17 @@ def _goes_on_at_once(outcomes: list[Outcome], objects: list[Json]) -> bool:
     """Tell whether part of a group may be bound: the rest has its next cycle at once, and two would be seen as one."""
     waiting = sum(map(_is_pending, objects))
     return any(outcome.bound and len(outcome.bound) < waiting for outcome in outcomes)
+
+
+def _bound_by(outcome: Outcome, raw: Json) -> Json:
+    place = outcome.bound.get(ObjectKey(raw["metadata"].get("namespace", ""), raw["metadata"]["name"]))
+    return {**raw, "spec": {**raw["spec"], "nodeName": place}} if raw["kind"] == "Pod" and place else raw
+
+
+def _together(first: Json, later: Json) -> Json:
+    """Return what is seen of two cycles; hopes are not looked at where pods are bound."""
+    victims, bound = [*first["victims"], *later["victims"]], {**first["bound"], **later["bound"]}
+    return _with_result({"victims": victims, "bound": bound, "nominated": {}})
 
 
 def _as_seen(outcome: Outcome) -> Json:
