@@ -6,7 +6,7 @@ Nothing that holds a secret is handed to the log anywhere; this holds even where
 import re
 from typing import Any, Final
 
-from config.syntax import printable
+from workerclient.errors import printable
 
 HIDDEN: Final = "(hidden)"
 
@@ -39,7 +39,7 @@ def visible(value: Any) -> Any:
     """Return a document in which nothing can move a terminal's cursor or reorder its line, whoever wrote the texts."""
     match value:
         case str():
-            return "\n".join(map(printable, value.split("\n")))
+            return "\n".join(printable(line, limit=len(line)) for line in value.split("\n"))
         case dict():
             return {visible(key): visible(each) for key, each in value.items()}
         case list() | tuple():
