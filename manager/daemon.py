@@ -119,6 +119,14 @@ def kueues_of(configuration: Configuration) -> Mapping[str, KueueConfiguration]:
     return found
 
 
+def check_usable(access: ClusterAccess) -> None:
+    """Raise `StartupError` if the hub cannot be connected to with this, whether or not it is there."""
+    try:
+        endpoint_for(access)
+    except ValueError as error:
+        raise StartupError(f"hub.kubeconfig: {error}") from error
+
+
 async def identify(configuration: Configuration, access: ClusterAccess, surroundings: Surroundings) -> HubIdentity:
     """Find out which hub this is."""
     client = ClusterClient("hub", access, surroundings)
@@ -290,10 +298,7 @@ class Daemon:
     def prepare(self, configuration: Configuration, access: ClusterAccess) -> Callable[[], Awaitable[None]]:
         """Make ready for what may change, and return what goes over to it; raises `StartupError` if that cannot be."""
         kueues = kueues_of(configuration)
-        try:
-            endpoint_for(access)
-        except ValueError as error:
-            raise StartupError(f"hub.kubeconfig: {error}") from error
+        check_usable(access)
         return partial(self._go_over, configuration, access, kueues)
 
     async def _go_over(
@@ -308,9 +313,11 @@ class Daemon:
         self._absences.change_grace(settings.worker_lost_ns)
         if self.forecasts is not None:
             self.forecasts.reconfigure(configuration.forecast, settings)
+        if self.costs is not None:
+            self.costs.reconfigure(configuration)
         self.garbage.change_interval(configuration.gc_interval.total_seconds())
         for name, link in self.fleet.links.items():
-            link.change_budget(_budget_of(configuration, name))
+            link.change_budget(budget_of(configuration, name))
         await self._change_hub(access)
         self.fleet.renew(renewed)
         self._wakeups.everything()
@@ -349,7 +356,7 @@ class Daemon:
             link.doubt_permissions()
 
     def _make_link(self, name: str, access: ClusterAccess) -> WorkerLink:
-        budget = _budget_of(self._configuration, name)
+        budget = budget_of(self._configuration, name)
         notices = Notices(self._wakeups.remote_workload, self._wakeups.remote_job, self._wakeups.worker)
         return WorkerLink(
             name,
@@ -369,7 +376,8 @@ class Daemon:
         return Observation(name, access, self._surroundings, kueue, self._wakeups.remote_workload)
 
 
-def _budget_of(configuration: Configuration, name: str) -> BudgetLimits:
+def budget_of(configuration: Configuration, name: str) -> BudgetLimits:
+    """Return what may be asked of a worker."""
     options = next((worker for worker in configuration.workers if worker.name == name), None)
     return BudgetLimits(float(options.qps), options.burst) if options is not None else BudgetLimits()
 
