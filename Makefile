@@ -6,7 +6,7 @@ STAMP := .venv/.installed
 # One more than the two cores of a small machine: tests on real clusters mostly wait.
 TEST_PROCESSES ?= 3
 
-.PHONY: help venv demo test check format docs bench bed bed-down compare-partition race image sbom audit lock clean
+.PHONY: help venv demo test check format docs bench bed bed-down compare-partition forecast-truth race image sbom audit lock clean
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ bench: venv ## run the benchmarks and print their tables
 
 compare-partition: venv ## both controllers on real Kueue while a worker cannot be reached (about 30 minutes)
 	$(BIN)/python -m benchmarks.partition
+
+forecast-truth: venv ## do forecasts come true on real Kueue? 200 preemptions (SITUATIONS=200 SEED=1; about 15 minutes)
+	$(BIN)/python -m benchmarks.forecast_truth --situations $(or $(SITUATIONS),200) --seed $(or $(SEED),1)
 
 race: venv ## Turnstile and Kueue's own controller, as it is and unthrottled, with 200 jobs (about 7 minutes)
 	$(BIN)/python -m benchmarks.race

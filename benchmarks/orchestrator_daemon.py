@@ -13,7 +13,7 @@ from threading import Thread
 from config.loading import load_configuration
 from gates.actions import Decision
 from gates.view import Group
-from manager.daemon import Observers
+from manager.observers import Observers
 from manager.service import run, serve
 
 

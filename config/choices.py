@@ -11,6 +11,15 @@ class GatesUnsupported(StrEnum):
     SEQUENTIAL = "sequential"
 
 
+class PodForecastMode(StrEnum):
+    """Whose rules of preemption a worker's kube-scheduler follows."""
+
+    AUTO = "auto"
+    V1_36 = "v1.36"
+    V1_37 = "v1.37"
+    KEP = "kep"
+
+
 class GatePolicy(StrEnum):
     """Which gate opens next."""
 

@@ -22,6 +22,7 @@ from config.choices import (
     LogFormat,
     LogLevel,
     OwnerlessWorkloads,
+    PodForecastMode,
 )
 from config.fieldtypes import (
     REFUSED,
@@ -150,6 +151,12 @@ class Worker(Section):
     """Labels of the worker."""
     kueue_configuration: FilePath | None = None
     """A file with the Configuration of the worker's Kueue, for forecasts. Without it they assume Kueue's defaults."""
+    pod_forecast: Annotated[bool, _ON] = False
+    """Follow the worker's nodes, pods, PodGroups, PodDisruptionBudgets and PriorityClasses too, and forecast which pods
+    its kube-scheduler would evict after the quota is there. Needs `forecast.enabled` and leave to read these kinds."""
+    pod_forecast_mode: Annotated[PodForecastMode, OneOf(PodForecastMode)] = PodForecastMode.AUTO
+    """Whose rules the pods are forecast by: those of the worker's Kubernetes version (`auto`), of a release with
+    workload-aware preemption (`v1.36`, `v1.37`), or of KEP-5710 as designed (`kep`)."""
 
     @model_validator(mode="after")
     def _burst_not_below_qps(self) -> Self:

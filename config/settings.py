@@ -160,6 +160,11 @@ def _needs_forecasts(values: Tree) -> Iterator[InitErrorDetails]:
     mode = _attribute(values.get("dispatcher"), "mode")
     if mode == DispatcherMode.FORECAST_FIRST:
         yield _mistake(("dispatcher", "mode"), mode, f"not {mode}, because forecast.enabled is false")
+    workers = values.get("workers", ())
+    for index, worker in enumerate(workers if isinstance(workers, list | tuple) else ()):
+        if _is_on(_attribute(worker, "pod_forecast")):
+            allowed = "false, because forecast.enabled is false"
+            yield _mistake(("workers", index, "pod_forecast"), value=True, allowed=allowed)
 
 
 def _is_on(value: object) -> bool:

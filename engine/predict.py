@@ -87,7 +87,7 @@ def judge(model: ClusterModel, entry: Entry, nominated: Nominated) -> Prediction
         cluster_queue=entry.queue.name,
         mode=assignment.mode,
         pod_sets=tuple(map(pod_set_prediction, assignment.pod_sets)),
-        reduced_counts=_reduced_counts(entry, assignment),
+        reduced_counts=reduced_counts(entry, assignment),
         borrowing=None if assignment.mode is Mode.NO_FIT else assignment.borrowing,
         victims=tuple(sorted(target.as_victim() for target in targets)),
     )
@@ -123,7 +123,8 @@ def pod_set_prediction(assignment: PodSetAssignment) -> PodSetPrediction:
     )
 
 
-def _reduced_counts(entry: Entry, assignment: Assignment) -> dict[str, int]:
+def reduced_counts(entry: Entry, assignment: Assignment) -> dict[str, int]:
+    """Return the pod sets that would run with fewer pods than asked for."""
     if assignment.mode is Mode.NO_FIT:
         return {}
     asked = {demand.name: demand.count for demand in entry.demands}

@@ -6,6 +6,7 @@ from typing import Any
 
 from config.names import MULTIKUEUE_NAME
 from engine.forecasting.forecast import Forecast
+from engine.outlook.values import PodOutlook
 from gates.dialect import KUEUE, Dialect
 from gates.forecasts import Witness
 from gates.jobs.kinds import JobKind
@@ -13,6 +14,7 @@ from gates.jobs.records import JobRecord
 from gates.jobs.status import has_ended, stopped_status
 from gates.jobs.syncing import JobContext, MemberSync, most_urgent, sync_member
 from gates.marks import HubIdentity
+from gates.pod_records import PodWitness
 from gates.records import CheckEntry, HubRecord, Owner, ReplicaRecord
 from gates.shape import SpecShape, drift_between
 from gates.view import (
@@ -68,6 +70,8 @@ class WorkerFacts:
     forecast: Forecast | None = None
     forecast_reliable: bool = True
     witness: Witness | None = None
+    pods: PodOutlook | None = None
+    pod_witness: PodWitness | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +166,8 @@ def _worker(facts: WorkerFacts, snapshot: Snapshot, identity: HubIdentity, conte
         forecast=facts.forecast,
         forecast_reliable=facts.forecast_reliable,
         witness=facts.witness,
+        pods=facts.pods,
+        pod_witness=facts.pod_witness,
     )
 
 

@@ -16,6 +16,7 @@ from gates.following import (
     lost_remote,
 )
 from gates.pending import pending
+from gates.pod_verifying import with_pod_verification
 from gates.settings import Dispatcher, Settings, UngatedPolicy
 from gates.texts import no_adapter, not_managed, previously, unsupported
 from gates.verifying import with_verification
@@ -26,7 +27,8 @@ Row = Callable[[Group, int, Settings], Decision | None]
 
 def decide(group: Group, now_ns: int, settings: Settings, policies: Mapping[str, UngatedPolicy]) -> Decision:
     """Decide what to do about one Workload now."""
-    return with_verification(_decide(group, now_ns, settings, policies), group, now_ns, settings)
+    decision = with_verification(_decide(group, now_ns, settings, policies), group, now_ns, settings)
+    return with_pod_verification(decision, group, now_ns, settings)
 
 
 def _decide(group: Group, now_ns: int, settings: Settings, policies: Mapping[str, UngatedPolicy]) -> Decision:

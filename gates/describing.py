@@ -42,6 +42,7 @@ def workload_document(record: HubRecord, entry: CheckEntry | None) -> Obj:
         "nominated": list(record.nominated),
         "gate": last.cluster if last is not None and waits else "",
         "forecast": str(record.forecast.result) if record.forecast is not None else "",
+        "podForecast": str(record.forecast.pods.result) if record.forecast and record.forecast.pods else "",
         "message": entry.message if entry is not None else "",
     }
 

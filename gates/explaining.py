@@ -8,10 +8,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from config.api.meta import NANOSECONDS, format_time
-from engine.forecasting.forecast import Forecast, ForecastVictim, Verdict
+from engine.forecasting.forecast import Flavors, Forecast, ForecastVictim, Verdict
 from gates.actions import Decision
 from gates.ledger import known_openings, last_opening
 from gates.opening import Defer, Grace, Hold, Open, Wait, next_gate, remaining_window
+from gates.pod_explaining import last_pods_line, pod_victim_line, pods_line
 from gates.records import HubRecord
 from gates.settings import Settings
 from gates.view import CheckState, Group, Reach, Worker
@@ -26,6 +27,9 @@ class WorkerExplanation:
     gate: str
     forecast: str
     victims: tuple[str, ...] = ()
+    pods: str = ""
+    """What would become of its pods there; empty where that is not forecast."""
+    pod_victims: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,8 @@ class Explanation:
     """Whose gate is open, since when and until when."""
     last_forecast: str = ""
     """What became of the forecast behind the last opening."""
+    last_pods: str = ""
+    """The same about its pods."""
 
 
 def explain(
@@ -58,6 +64,7 @@ def explain(
         next=_next(group, decision, now_ns, settings),
         gates=_gates(group, settings) if _is_pending(group) else (),
         last_forecast=last,
+        last_pods=last_pods_line(record),
     )
 
 
@@ -76,6 +83,7 @@ def explanation_document(record: HubRecord, explanation: Explanation) -> dict[st
         "gates": list(explanation.gates),
         "workers": [asdict(worker) for worker in explanation.workers],
         "lastForecast": explanation.last_forecast,
+        "lastPodForecast": explanation.last_pods,
         "next": explanation.next,
     }
 
@@ -113,7 +121,10 @@ def _worker(worker: Worker, forecast: Forecast | None, now_ns: int) -> WorkerExp
     if forecast is not None:
         text = _forecast(forecast) if worker.forecast_reliable else f"{_forecast(forecast)} [unreliable]"
         victims = tuple(_victim(victim, now_ns) for victim in forecast.victims)
-    return WorkerExplanation(worker.name, _says(worker), gate, text, victims)
+    outlook = worker.pods
+    pods = pods_line(outlook) if outlook is not None else ""
+    evicted = tuple(pod_victim_line(victim, now_ns) for victim in outlook.victims) if outlook is not None else ()
+    return WorkerExplanation(worker.name, _says(worker), gate, text, victims, pods, evicted)
 
 
 def _says(worker: Worker) -> str:
@@ -143,14 +154,21 @@ def _forecast(forecast: Forecast) -> str:
             return f"Fits in {_flavors(forecast)}"
         case Verdict.PREEMPTS:
             cost = forecast.cost
-            return f"Preempts {cost.victims} workload(s), {cost.pods} pod(s), for {_flavors(forecast)}"
+            price = f", preemption cost {cost.preemption_cost}" if cost.preemption_cost else ""
+            return f"Preempts {cost.victims} workload(s), {cost.pods} pod(s){price}, for {_flavors(forecast)}"
         case Verdict.CANNOT | Verdict.UNSUPPORTED | Verdict.AMBIGUOUS:
             return f"{forecast.verdict}: {forecast.message}" if forecast.message else str(forecast.verdict)
 
 
 def _flavors(forecast: Forecast) -> str:
     borrowed = f", borrowing at level {forecast.borrowing}" if forecast.borrowing else ""
-    return ", ".join(f"{resource}={flavor}" for resource, flavor in forecast.flavors) + borrowed
+    others = " or ".join(_named(each) for each in forecast.other_flavors)
+    instead = f" (or {others}, by who leaves first)" if others else ""
+    return f"{_named(forecast.flavors)}{instead}{borrowed}"
+
+
+def _named(flavors: Flavors) -> str:
+    return ", ".join(f"{resource}={flavor}" for resource, flavor in flavors)
 
 
 def _victim(victim: ForecastVictim, now_ns: int) -> str:
@@ -158,8 +176,10 @@ def _victim(victim: ForecastVictim, now_ns: int) -> str:
     running = ""
     if victim.running_since_ns is not None:
         running = f", running for {max(0, now_ns - victim.running_since_ns) // NANOSECONDS} s"
+    cost = f", preemption cost {victim.preemption_cost}" if victim.preemption_cost else ""
     leaving = ", leaving already" if victim.in_flight else ""
-    return f"{victim.namespace}/{victim.name}{owner}, priority {victim.priority}{running}, {victim.reason}{leaving}"
+    about = f"priority {victim.priority}{cost}{running}"
+    return f"{victim.namespace}/{victim.name}{owner}, {about}, {victim.reason}{leaving}"
 
 
 def _next(group: Group, decision: Decision, now_ns: int, settings: Settings) -> str:

@@ -12,6 +12,7 @@ from typing import Any, Final
 from config.api.meta import format_time
 from engine.forecasting.forecast import Cost, Flavors, Forecast, ForecastVictim, Verdict
 from engine.forecasting.verification import Evicted, Replay, Result
+from gates.pod_records import PodRecord, pod_entry, read_pod_entry
 
 Obj = dict[str, Any]
 
@@ -31,6 +32,8 @@ class ForecastRecord:
     result: Result = Result.PENDING
     message: str = ""
     verified_ns: int | None = None
+    pods: PodRecord | None = None
+    """The same about the pods that the Workload brings; None where they are not forecast."""
 
     def is_about(self, cluster: str, replica_uid: str, opened_ns: int) -> bool:
         """Tell whether this is the record of an opening."""
@@ -58,7 +61,12 @@ def format_record(record: ForecastRecord) -> str:
         "verdict": str(forecast.verdict),
         "message": forecast.message,
         "clusterQueue": forecast.cluster_queue,
-        "flavors": dict(forecast.flavors),
+        "flavors": _flavor_entries(forecast.flavors),
+        **(
+            {"otherFlavors": [_flavor_entries(each) for each in forecast.other_flavors]}
+            if forecast.other_flavors
+            else {}
+        ),
         "borrowing": forecast.borrowing,
         "victims": [_victim_entry(victim) for victim in kept],
         "victimsLeftOut": len(forecast.victims) - len(kept),
@@ -69,6 +77,8 @@ def format_record(record: ForecastRecord) -> str:
     if record.verified_ns is not None:
         entry["verifiedAt"] = format_time(record.verified_ns)
         entry["verifiedAtUnixNano"] = str(record.verified_ns)
+    if record.pods is not None:
+        entry["pods"] = pod_entry(record.pods)
     return json.dumps(entry, separators=(",", ":"))
 
 
@@ -89,6 +99,7 @@ def parse_record(text: str | None) -> ForecastRecord | None:
             result=Result(entry["result"]),
             message=str(entry["resultMessage"]),
             verified_ns=int(verified) if verified is not None else None,
+            pods=read_pod_entry(entry.get("pods")),
         )
     except (AttributeError, LookupError, TypeError, ValueError):
         return None
@@ -102,7 +113,8 @@ def _forecast(entry: Mapping[str, Any]) -> Forecast:
         made_ns=int(entry["madeAtUnixNano"]),
         message=str(entry["message"]),
         cluster_queue=str(entry["clusterQueue"]),
-        flavors=tuple(sorted((str(resource), str(flavor)) for resource, flavor in entry["flavors"].items())),
+        flavors=_flavors(entry["flavors"]),
+        other_flavors=tuple(_flavors(each) for each in entry.get("otherFlavors", ())),
         borrowing=int(borrowing) if borrowing is not None else None,
         victims=tuple(_victim(victim) for victim in entry["victims"]),
         cost=Cost(
@@ -113,6 +125,19 @@ def _forecast(entry: Mapping[str, Any]) -> Forecast:
             cpu_seconds=int(cost["cpuSeconds"]),
         ),
     )
+
+
+def _flavor_entries(flavors: Flavors) -> Obj:
+    """Name the flavor of each resource; a list where pod sets differ."""
+    found: dict[str, list[str]] = {}
+    for resource, flavor in flavors:
+        found.setdefault(resource, []).append(flavor)
+    return {resource: names[0] if len(names) == 1 else names for resource, names in found.items()}
+
+
+def _flavors(entry: Mapping[str, Any]) -> Flavors:
+    lists = {resource: names if isinstance(names, list) else [names] for resource, names in entry.items()}
+    return tuple(sorted((str(resource), str(name)) for resource, names in lists.items() for name in names))
 
 
 def _victim_entry(victim: ForecastVictim) -> Obj:

@@ -11,6 +11,7 @@ from gates.actions import Decision, EmitEvent, RecordForecast, Step
 from gates.forecasts import ForecastRecord
 from gates.ledger import last_opening
 from gates.opening import remaining_window
+from gates.pod_records import record_of_pods
 from gates.settings import Settings
 from gates.view import Group, Opening, Reach, Worker
 
@@ -23,7 +24,8 @@ def record_of(worker: Worker, opening: Opening) -> ForecastRecord | None:
     if forecast is None:
         return None
     result = Result.PENDING if forecast.promises else Result.NONE
-    return ForecastRecord(opening.cluster, opening.replica_uid, opening.opened_ns, forecast, result)
+    pods = record_of_pods(worker.pods)
+    return ForecastRecord(opening.cluster, opening.replica_uid, opening.opened_ns, forecast, result, pods=pods)
 
 
 def with_verification(decision: Decision, group: Group, now_ns: int, settings: Settings) -> Decision:

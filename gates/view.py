@@ -11,7 +11,9 @@ from typing import Final
 
 from config.api.meta import Condition
 from engine.forecasting.forecast import Forecast
+from engine.outlook.values import PodOutlook
 from gates.forecasts import ForecastRecord, Witness
+from gates.pod_records import PodWitness
 
 
 class CheckState(StrEnum):
@@ -162,6 +164,10 @@ class Worker:
     """Whether forecasts for this worker were right often enough."""
     witness: Witness | None = None
     """What happened there since the gate was opened; None while that is not completely known."""
+    pods: PodOutlook | None = None
+    """What would become of the Workload's pods there once it has quota; None where nobody asked, or nobody knows."""
+    pod_witness: PodWitness | None = None
+    """What was seen of its pods since the gate was opened."""
 
     @property
     def listed(self) -> bool:

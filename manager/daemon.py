@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from prometheus_client import CollectorRegistry
@@ -11,13 +11,10 @@ from config.kubeconfig.access import ClusterAccess
 from config.settings import Configuration
 from engine.configuration import KueueConfiguration
 from engine.cost.models import CostModel
-from gates.actions import Decision
-from gates.forecasts import ForecastRecord
 from gates.marks import HubIdentity
-from gates.settings import Dispatcher, GatePolicy, Settings, UngatedPolicy
-from gates.view import Group
 from manager.absences import Absences
 from manager.access import AccessLoader, sources
+from manager.choices import kueues_of, policies_of, settings_of
 from manager.cost.clusters import ConnectedClusters
 from manager.cost.fleet import CostFleet
 from manager.cost.models import configured_model
@@ -31,92 +28,26 @@ from manager.hubpermissions import HubPermissions
 from manager.hubwrites import HubHand
 from manager.inspection import Inspector, Standing
 from manager.kinds import NAMESPACES, job_kinds
-from manager.kueue_configuration import KueueConfigurationError, load_kueue_configuration
 from manager.lanes import Lanes
 from manager.leadership import Alone, Leadership
+from manager.links import LinkMaker
 from manager.logs import get_log
 from manager.metrics import Metrics, Role
-from manager.observation import Observation
+from manager.observers import Observers
 from manager.permissions import needs_on_hub
 from manager.queue import KeyedQueue
-from manager.reconciler import Deed, Hands, Listeners, Look, Pulse, Reconciler, Rules
+from manager.reconciler import Hands, Pulse, Reconciler, Rules
 from manager.remote import RemoteHand
 from manager.rivals import Rivals
 from manager.snapshots import Snapshots
 from manager.statuses import Place, Statuses
-from manager.telemetry.deedlog import log_deed
 from manager.telemetry.watching import Watcher
 from manager.wakeups import Wakeups
-from manager.worker import Notices, WorkerLink
-from workerclient.budget import BudgetLimits
-from workerclient.cluster import ClientLimits, ClusterClient, Surroundings
+from workerclient.cluster import ClusterClient, Surroundings
 from workerclient.endpoint import endpoint_for
 from workerclient.errors import ClusterError, Forbidden
 from workerclient.kind import Key
 from workerclient.preflight import Need
-
-
-@dataclass(frozen=True, slots=True)
-class Observers:
-    """Who is told what the daemon does; for journals and tests."""
-
-    on_decision: Callable[[Group, Decision], None] | None = None
-    on_look: Callable[[Look], None] | None = None
-    on_forecast: Callable[[Key, ForecastRecord], None] | None = None
-    on_forgotten: Callable[[Key], None] | None = None
-    on_deed: Callable[[Deed], None] | None = None
-
-    def listeners(self, forecasts: Forecasts | None, watcher: Watcher) -> Listeners:
-        """Return who listens to the reconciler."""
-        tell = self.on_decision
-        looks: list[Callable[[Look], None]] = [watcher.note_look]
-        looks += [] if tell is None else [lambda look: tell(look.group, look.decision)]
-        looks += [] if self.on_look is None else [self.on_look]
-        records = [] if self.on_forecast is None else [self.on_forecast]
-        endings = [watcher.forget, *([] if self.on_forgotten is None else [self.on_forgotten])]
-        deeds = [watcher.note_deed, log_deed, *([] if self.on_deed is None else [self.on_deed])]
-        if forecasts is not None:
-            looks.append(lambda look: forecasts.note_decision(look.group, look.decision))
-            records.append(lambda _key, record: forecasts.note_record(record))
-            endings.append(forecasts.forget)
-        return Listeners(tuple(looks), tuple(deeds), (watcher.note_duration,), tuple(records), tuple(endings))
-
-
-def settings_of(configuration: Configuration) -> Settings:
-    """Return what decisions depend on."""
-    gates, dispatcher = configuration.gates, configuration.dispatcher
-    return Settings(
-        timeout_ns=_ns(gates.single_cluster_preemption_timeout.total_seconds()),
-        non_preempting_grace_ns=_ns(gates.non_preempting_grace.total_seconds()),
-        hold_while_quota_reserved=gates.hold_while_quota_reserved,
-        gate_single_target=gates.gate_single_target,
-        dispatcher=Dispatcher(dispatcher.mode),
-        step_size=dispatcher.step_size,
-        round_ns=_ns(dispatcher.round_timeout.total_seconds()),
-        worker_lost_ns=_ns(configuration.worker_lost_timeout.total_seconds()),
-        reject_ownerless=configuration.jobs.ownerless_workloads == "Reject",
-        policy=GatePolicy(gates.policy),
-        grace_ns=_ns(gates.grace_period.total_seconds()),
-        skip_futile=gates.skip_futile,
-        forecast_round_ns=_ns(dispatcher.forecast_round_timeout.total_seconds()),
-    )
-
-
-def policies_of(configuration: Configuration) -> Mapping[str, UngatedPolicy]:
-    """Return what to do with each worker whose Kueue does not know gates."""
-    return {worker.name: UngatedPolicy(worker.gates_unsupported) for worker in configuration.workers}
-
-
-def kueues_of(configuration: Configuration) -> Mapping[str, KueueConfiguration]:
-    """Return the Kueue Configurations that are known, by worker."""
-    found = {}
-    for index, worker in enumerate(configuration.workers):
-        if worker.kueue_configuration is not None:
-            try:
-                found[worker.name] = load_kueue_configuration(worker.kueue_configuration)
-            except KueueConfigurationError as error:
-                raise StartupError(f"workers[{index}].kueueConfiguration: {error}") from error
-    return found
 
 
 def check_usable(access: ClusterAccess) -> None:
@@ -161,7 +92,6 @@ class Daemon:
         self.elected = asyncio.Event()
         """Set once this instance may act."""
         self._kinds = job_kinds(configuration.jobs)
-        self._kueues = kueues_of(configuration)
         self.identity = identity
         clock, jitter = surroundings.clock, surroundings.jitter
         self.workloads: KeyedQueue[Key] = KeyedQueue(clock)
@@ -186,12 +116,15 @@ class Daemon:
             follow_profiles=configuration.cluster_profiles.enabled,
         )
         settings = settings_of(configuration)
+        self._links = LinkMaker(
+            configuration, kueues_of(configuration), surroundings, identity.origin, self._kinds, wakeups
+        )
         self._absences = Absences(self.hub, clock, settings.worker_lost_ns)
         self._loader = AccessLoader(self.hub.client, configuration)
         self.fleet = wakeups.fleet = Fleet(
             lambda: sources(self._configuration, self.hub),
             self._loader,
-            self._make_link,
+            self._links.make,
             self._absences,
             clock,
             self._worker_changed,
@@ -304,9 +237,8 @@ class Daemon:
     async def _go_over(
         self, configuration: Configuration, access: ClusterAccess, kueues: Mapping[str, KueueConfiguration]
     ) -> None:
-        known = self._kueues
-        renewed = {name for name in {*known, *kueues} if known.get(name) != kueues.get(name)}
-        self._configuration, self._kueues = configuration, kueues
+        self._configuration = configuration
+        renewed = self._links.change(configuration, kueues)
         self._loader.reconfigure(configuration)
         settings = self._rules.settings = settings_of(configuration)
         self._rules.policies = policies_of(configuration)
@@ -317,7 +249,7 @@ class Daemon:
             self.costs.reconfigure(configuration)
         self.garbage.change_interval(configuration.gc_interval.total_seconds())
         for name, link in self.fleet.links.items():
-            link.change_budget(budget_of(configuration, name))
+            link.change_budget(self._links.budget(name))
         await self._change_hub(access)
         self.fleet.renew(renewed)
         self._wakeups.everything()
@@ -354,33 +286,3 @@ class Daemon:
         link = self.fleet.links.get(cluster)
         if isinstance(error, Forbidden) and link is not None:
             link.doubt_permissions()
-
-    def _make_link(self, name: str, access: ClusterAccess) -> WorkerLink:
-        budget = budget_of(self._configuration, name)
-        notices = Notices(self._wakeups.remote_workload, self._wakeups.remote_job, self._wakeups.worker)
-        return WorkerLink(
-            name,
-            access,
-            self._surroundings,
-            ClientLimits(budget=budget),
-            self.identity.origin,
-            self._kinds,
-            notices,
-            self._observe(name, access),
-        )
-
-    def _observe(self, name: str, access: ClusterAccess) -> Observation | None:
-        if self.forecasts is None:
-            return None
-        kueue = self._kueues.get(name) or load_kueue_configuration(None)
-        return Observation(name, access, self._surroundings, kueue, self._wakeups.remote_workload)
-
-
-def budget_of(configuration: Configuration, name: str) -> BudgetLimits:
-    """Return what may be asked of a worker."""
-    options = next((worker for worker in configuration.workers if worker.name == name), None)
-    return BudgetLimits(float(options.qps), options.burst) if options is not None else BudgetLimits()
-
-
-def _ns(seconds: float) -> int:
-    return round(seconds * 1e9)

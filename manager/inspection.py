@@ -171,6 +171,8 @@ class Inspector:
             "workloads": None,
             "forecast": "off",
             "hitRate": None,
+            "podForecast": "off",
+            "podHitRate": None,
         }
         if self._forecasts is not None and link.observation is not None:
             results = self._forecasts.results(name)
@@ -178,6 +180,9 @@ class Inspector:
             entry["forecast"] = link.observation.why_silent() or reliable
             entry["hitRate"] = hit_rate(results)
             entry["workloads"] = len(link.observation.cluster.tenants)
+        if self._forecasts is not None and link.pods is not None:
+            entry["podForecast"] = link.pods.observation.why_silent() or "on"
+            entry["podHitRate"] = hit_rate(self._forecasts.pod_results(name))
         return entry
 
 

@@ -7,6 +7,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
+from engine.forecasting.verification import Result
 from gates.auditing import Invariant, OpeningReason
 from gates.forecasts import ForecastRecord
 from manager.telemetry import catalogue
@@ -37,6 +38,7 @@ class Metrics:
         self._violations = catalogue.VIOLATIONS.counter(registry)
         self._verdicts = catalogue.VERDICTS.counter(registry)
         self._forecasts = catalogue.FORECASTS.counter(registry)
+        self._pod_forecasts = catalogue.POD_FORECASTS.counter(registry)
         self._victims_forecast = catalogue.VICTIMS_FORECAST.counter(registry)
         self._victims_observed = catalogue.VICTIMS_OBSERVED.counter(registry)
         self._failures = catalogue.ACTION_FAILURES.counter(registry)
@@ -45,6 +47,7 @@ class Metrics:
         self._by_cluster = (
             *(self._dispatched, self._admitted, self._openings, self._signal_to_open, self._open_to_admission),
             *(self._verdicts, self._forecasts, self._victims_forecast, self._victims_observed, self._failures),
+            self._pod_forecasts,
         )
         self._clusters: set[str] = set()
         for invariant in Invariant:
@@ -87,6 +90,10 @@ class Metrics:
     def count_result(self, record: ForecastRecord) -> None:
         """Count a forecast that has an outcome."""
         self._forecasts.labels(self._named(record.cluster), record.result).inc()
+
+    def count_pod_result(self, cluster: str, result: Result) -> None:
+        """Count a forecast of pods that has an outcome."""
+        self._pod_forecasts.labels(self._named(cluster), result).inc()
 
     def count_victims(self, cluster: str, forecast: int, observed: int) -> None:
         """Count who was to be preempted and who was."""

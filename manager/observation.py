@@ -45,6 +45,8 @@ FOLLOWED_KINDS: Final = (
 _LIMITS: Final = ClientLimits(budget=BudgetLimits(queries_per_second=10.0, burst=20))
 _FRESH_NS: Final = 10 * SECOND
 """How long an answer about an unchanged cluster stays good; running times and back-offs go on meanwhile."""
+_TELL_SECONDS: Final = 5.0
+_REMEDY: Final = "apply deploy/rbac/worker-forecasts.yaml on the worker, or set forecast.enabled: false"
 _MAX_REPLAYS: Final = 200
 """How often a forecast is made anew while its gate is open; a cluster that changes more than that is not explained."""
 _CLOCK_GRAIN_NS: Final = 2 * SECOND
@@ -120,6 +122,27 @@ class Observation:
         except Exception as error:  # noqa: BLE001 - the boundary of a task: gates go on without forecasts
             self._broken = f"{type(error).__name__}: {error}"
             get_log().error("forecasts.ended", worker=self.name, exc_info=error)
+
+    async def tell(self) -> None:
+        """Say once in the log when a kind may not be read, so that there are no forecasts, and when it may again."""
+        said = ""
+        while True:
+            await self._clock.sleep(_TELL_SECONDS)
+            lacking = self._lacking()
+            if lacking and lacking != said:
+                get_log().warning("forecasts.unavailable", worker=self.name, problem=lacking, remedy=_REMEDY)
+            elif said and not lacking:
+                get_log().info("forecasts.available", worker=self.name)
+            said = lacking
+
+    def _lacking(self) -> str:
+        """Name what the worker does not let us read, or does not have."""
+        found = []
+        for phase, text in ((Phase.FORBIDDEN, "may not be read"), (Phase.NOT_SERVED, "not served")):
+            states = ((kind, self._followed[kind.kind].reflector.state) for kind in FOLLOWED_KINDS)
+            names = [kind.plural for kind, state in states if state.phase is phase]
+            found += [f"{', '.join(names)}: {text}"] if names else []
+        return "; ".join(found)
 
     @property
     def is_complete(self) -> bool:

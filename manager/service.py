@@ -21,7 +21,7 @@ from gates.leadership import Terms
 from manager.answers import api_routes
 from manager.api import serve_api
 from manager.clock import SystemClock
-from manager.daemon import Daemon, Observers, identify
+from manager.daemon import Daemon, identify
 from manager.election import Candidacy, ElectionThread
 from manager.endpoints import Endpoints
 from manager.errors import StartupError
@@ -29,6 +29,7 @@ from manager.inspection import Inspector
 from manager.journal import Journal, JournalLimits
 from manager.leadership import Alone, Leadership, LeadershipLostError
 from manager.logs import configure_logging, get_log
+from manager.observers import Observers
 from manager.reloading import Followers, Reloading, Reread
 from manager.systemd import Supervisor
 from manager.telemetry.process import ProcessMetrics

@@ -121,6 +121,8 @@ class Snapshots:
             forecast=insight.forecast,
             forecast_reliable=insight.is_reliable,
             witness=insight.witness,
+            pods=insight.pods,
+            pod_witness=insight.pod_witness,
         )
 
 

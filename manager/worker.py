@@ -23,6 +23,7 @@ from manager.kinds import WORKLOADS, api_kind
 from manager.logs import get_log
 from manager.observation import Observation
 from manager.permissions import complaint, needs_on_worker
+from manager.pod_forecasts import PodForecasts
 from workerclient.budget import BudgetLimits
 from workerclient.cache import Unreadable
 from workerclient.cluster import ClientLimits, ClusterClient, Connection, ConnectionReport, Followed, Surroundings
@@ -72,12 +73,15 @@ class WorkerLink:
         notices: Notices,
         observation: Observation | None = None,
         *,
+        pods: PodForecasts | None = None,
         asks_permissions: bool = True,
     ) -> None:
         self.name = name
         self._asks_permissions = asks_permissions
         self.observation = observation
         """What forecasts are made from; None when they are switched off."""
+        self.pods = pods
+        """What is said about pods; None unless the worker's entry asks for it."""
         self.access = access
         self.dialect: Dialect = KUEUE
         self.memory: dict[Key, Remembered] = {}
@@ -212,6 +216,9 @@ class WorkerLink:
             group.create_task(self._doubt())
             if self.observation is not None:
                 group.create_task(self.observation.run())
+                group.create_task(self.observation.tell())
+            if self.pods is not None:
+                group.create_task(self.pods.observation.run())
 
     def change_budget(self, limits: BudgetLimits) -> None:
         """Ask more or less of the worker from now on."""
@@ -222,6 +229,8 @@ class WorkerLink:
         self.client.reconfigure(access)
         if self.observation is not None:
             self.observation.reconfigure(access)
+        if self.pods is not None:
+            self.pods.observation.reconfigure(access)
         self.access = access
         if self.report.connection is Connection.CONNECTED:
             self._is_understood = False  # it may be another cluster, or an upgraded one

@@ -35,6 +35,7 @@ from workerclient.session import Session, SessionLimits
 from workerclient.skew import Skew
 from workerclient.tokens import ServiceToken, request_token
 from workerclient.transport import Transport
+from workerclient.version import server_version
 from workerclient.watched import WatchedKind
 
 Value = TypeVar("Value")
@@ -157,6 +158,10 @@ class ClusterClient:
     async def openapi(self, kind: ApiKind) -> Raw:
         """Return the cluster's description of a kind's group version."""
         return await openapi_document(self._line, kind)
+
+    async def version(self) -> str:
+        """Return the version of the cluster's API server."""
+        return await server_version(self._line)
 
     async def missing_permissions(self, needs: Iterable[Need]) -> list[Missing]:
         """Return the verbs that the cluster would refuse us."""

@@ -38,6 +38,8 @@ class FlavorPlacement:
     labels: Mapping[str, str]
     taints: tuple[Taint, ...]
     topology_name: str | None
+    tolerations: tuple[Toleration, ...] = ()
+    """What its pods are given to tolerate."""
 
     @classmethod
     def from_raw(cls, flavor: Mapping[str, Any]) -> Self:
@@ -51,6 +53,7 @@ class FlavorPlacement:
                 taint for taint in read_hard_taints(spec.get("nodeTaints")) if first_untolerated((taint,), own)
             ),
             topology_name=spec.get("topologyName"),
+            tolerations=own,
         )
 
     def why_unsuitable(self, pod: PodPlacement) -> str | None:

@@ -4,13 +4,14 @@ Frozen values without a reference to the model, so that they can be written down
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
 from config.api.meta import NANOSECONDS, ObjectKey
-from engine.decision import Outcome, Prediction
+from engine.decision import Outcome, PodSetPrediction, Prediction
 from engine.errors import InvalidObjectError
+from engine.forecasting.course import follow
 from engine.forecasting.observed import ObservedCluster
 from engine.forecasting.tenants import Tenant
 from engine.objects.workloads import AdmittedWorkload
@@ -70,6 +71,15 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True)
+class PodSetFlavors:
+    """How a pod set would be admitted."""
+
+    name: str
+    count: int
+    flavors: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Forecast:
     """What one worker would do with one Workload."""
 
@@ -82,6 +92,10 @@ class Forecast:
     victims: tuple[ForecastVictim, ...] = ()
     cost: Cost = Cost()
     labels: tuple[str, ...] = ()
+    pod_sets: tuple[PodSetFlavors, ...] = field(default=(), compare=False)
+    """Where the pods would go. No part of what is compared: records do not keep it."""
+    other_flavors: tuple[Flavors, ...] = ()
+    """Those that it may get instead, depending on which of the victims leaves first."""
 
     @property
     def promises(self) -> bool:
@@ -107,7 +121,7 @@ def forecast(cluster: ObservedCluster, key: ObjectKey, now_ns: int) -> Forecast:
     with WhatIf(cluster.model) as what_if:
         try:
             what_if.open_gates(key)
-            prediction = what_if.predict(key, now_ns)
+            prediction = follow(cluster.model, what_if, key, now_ns)
         except InvalidObjectError as error:
             return unsupported(str(error), now_ns)
     return of_prediction(prediction, cluster, now_ns)
@@ -122,18 +136,31 @@ def of_prediction(prediction: Prediction, cluster: ObservedCluster, now_ns: int)
         for victim in (prediction.victims if named else ())
     )
     leaving = [victim.key for victim in victims if not victim.in_flight]
-    flavors = {(resource, flavor) for pods in prediction.pod_sets for resource, flavor in pods.flavors.items()}
+    flavors = _flavors(prediction)
     return Forecast(
         verdict=verdict,
         made_ns=now_ns,
         message=prediction.message,
         cluster_queue=prediction.cluster_queue,
-        flavors=tuple(sorted(flavors)) if named or verdict is Verdict.FITS else (),
+        flavors=flavors if named or verdict is Verdict.FITS else (),
+        other_flavors=tuple(sorted({_flavors(other) for other in prediction.alternatives} - {flavors}))
+        if named
+        else (),
         borrowing=prediction.borrowing,
         victims=victims,
         cost=total_cost((cluster.tenants[key] for key in leaving if key in cluster.tenants), now_ns),
         labels=prediction.labels,
+        pod_sets=tuple(_pod_set(each, prediction) for each in prediction.pod_sets if named or verdict is Verdict.FITS),
     )
+
+
+def _pod_set(pod_set: PodSetPrediction, prediction: Prediction) -> PodSetFlavors:
+    count = prediction.reduced_counts.get(pod_set.name, pod_set.count)
+    return PodSetFlavors(pod_set.name, count, tuple(sorted(set(pod_set.flavors.values()))))
+
+
+def _flavors(prediction: Prediction) -> Flavors:
+    return tuple(sorted({pair for pod_set in prediction.pod_sets for pair in pod_set.flavors.items()}))
 
 
 def _victim(cluster: ObservedCluster, key: ObjectKey, cluster_queue: str, reason: str) -> ForecastVictim:

@@ -11,6 +11,7 @@ from typing import Any
 from config.api.meta import ObjectKey, object_key
 from engine.decision import Prediction
 from engine.errors import InvalidObjectError
+from engine.forecasting.course import follow
 from engine.forecasting.forecast import Forecast, Verdict, of_prediction, unsupported
 from engine.forecasting.observed import ObservedCluster
 from engine.objects.workloads import AdmittedWorkload, OrderKey
@@ -45,9 +46,13 @@ def predict_copy(
                     what_if.suppose("Workload", promise.key, promise)
             what_if.add(raw)
             what_if.open_gates(key)
-            return what_if.predict(key, now_ns, explain=explain)
+            first = what_if.predict(key, now_ns, explain=True) if explain else None
+            found = follow(cluster.model, what_if, key, now_ns)
         except InvalidObjectError as error:
             return error
+    if first is None:
+        return found
+    return replace(found, explanation=first.explanation, alternatives=found.alternatives or first.alternatives)
 
 
 def of_copy(prediction: Prediction, cluster: ObservedCluster, now_ns: int) -> Forecast:

@@ -56,6 +56,19 @@ class AdmittedWorkload:
         self.queue_time_ns: Final = queue_time_ns
         self.is_evicted: Final = is_evicted
 
+    def on_its_way_out(self) -> "AdmittedWorkload":
+        """Return it as it is once it was evicted, while it still holds its quota."""
+        return AdmittedWorkload(
+            self.key,
+            self.cluster_queue,
+            self.usage,
+            self.uses,
+            self.priority,
+            self.order,
+            self.queue_time_ns,
+            is_evicted=True,
+        )
+
     @property
     def uid(self) -> str:
         """The uid of the object."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from config.api.meta import ObjectKey
-from engine.decision import Prediction
+from engine.decision import Outcome, Prediction
 from engine.errors import InvalidObjectError
 from engine.forecasting.forecast import Forecast, Verdict, unsupported
 from engine.forecasting.observed import ObservedCluster
@@ -89,6 +89,8 @@ def _shortfalls(trials: Iterable[ResourceTrial]) -> tuple[Shortfall, ...]:
 
 
 def _alternatives(prediction: Prediction) -> tuple[str, ...]:
+    if prediction.outcome is not Outcome.AMBIGUOUS:
+        return ()
     return tuple(
         f"possibility {number}: {each.outcome}, victims {', '.join(str(v.key) for v in each.victims) or 'nobody'}"
         for number, each in enumerate(prediction.alternatives, start=1)

@@ -24,6 +24,7 @@ from engine.pods.values import BoundPod, Budget, Footprint, Node, PendingPod, Po
 
 KINDS: Final = ("PriorityClass", "Node", "PodGroup", "PodDisruptionBudget", "Pod")
 """What the model holds, in the order in which one list is best applied: names before what uses them."""
+CLUSTER_WIDE: Final = ("PriorityClass", "Node")
 
 
 class NodeState:
@@ -37,12 +38,19 @@ class NodeState:
         self.pods: dict[ObjectKey, BoundPod] = {}
         self.load = NodeLoad()
 
+    def copy(self) -> "NodeState":
+        """Return an independent state."""
+        twin = NodeState()
+        twin.node, twin.pods, twin.load = self.node, self.pods.copy(), self.load.copy()
+        return twin
+
 
 class PodModel:
     """The live picture that forecasts are made from."""
 
     __slots__ = (
         "_arrivals",
+        "_borrowed",
         "_footprints",
         "_labels",
         "_node_of",
@@ -72,6 +80,7 @@ class PodModel:
         self._labels: SharedValues[Mapping[str, str]] = SharedValues(lambda labels: frozenset(labels.items()))
         self._arrivals: dict[ObjectKey, int] = {}
         self._sequence = count()
+        self._borrowed: set[str] = set()
 
     @classmethod
     def of(cls, objects: Iterable[Mapping[str, Any]]) -> "PodModel":
@@ -87,26 +96,64 @@ class PodModel:
                 model.apply(raw)
         return model
 
+    def fork(self) -> "PodModel":
+        """Return a model to try things out in. It borrows nodes until it changes them: meanwhile leave this one as it
+        is."""
+        twin = PodModel.__new__(PodModel)
+        twin._arrivals, twin._sequence = {}, count()
+        twin.nodes, twin._borrowed = self.nodes.copy(), set(self.nodes)
+        twin.pending, twin.groups, twin.budgets = self.pending.copy(), self.groups.copy(), self.budgets.copy()
+        twin.members = {group: pods.copy() for group, pods in self.members.items()}
+        twin.priority_classes, twin.resources = self.priority_classes, self.resources
+        twin._node_of, twin._opinionated = self._node_of.copy(), self._opinionated.copy()
+        twin._footprints, twin._labels = self._footprints.copy(), self._labels.copy()
+        return twin
+
     def apply(self, raw: Mapping[str, Any]) -> None:
         """Take over an object's present state; an object that cannot be used raises InvalidObjectError."""
-        kind = raw["kind"]
+        kind, value = raw["kind"], self.read(raw["kind"], raw)
+        key = pod_key(raw) if kind not in CLUSTER_WIDE else ObjectKey("", raw["metadata"]["name"])
+        if kind == "Pod":
+            sequence = self._arrivals.get(key)
+            if sequence is None:
+                sequence = self._arrivals[key] = next(self._sequence)
+            if isinstance(value, PendingPod):
+                value = replace(value, arrival=(value.arrival[0], sequence))
+        self.put(kind, key, value)
+
+    def read(self, kind: str, raw: Mapping[str, Any]) -> Any:
+        """Reduce an object to what `put` takes, None for a pod that is over; raises InvalidObjectError."""
         check_structure(kind, raw)
         try:
             match kind:
                 case "Node":
-                    self._state(raw["metadata"]["name"]).node = read_node(raw, self.resources)
+                    return read_node(raw, self.resources)
                 case "Pod":
-                    self._apply_pod(raw)
+                    return self._read_pod(raw)
                 case "PodGroup":
-                    group = read_group(raw, self.priority_classes)
-                    self.groups[group.key] = group
+                    return read_group(raw, self.priority_classes)
                 case "PodDisruptionBudget":
-                    budget = read_budget(raw)
-                    self.budgets[budget.key] = budget
+                    return read_budget(raw)
                 case _:
-                    self.priority_classes.add(PriorityClass.from_raw(raw))
+                    return PriorityClass.from_raw(raw)
         except FieldError as error:
             raise InvalidObjectError(kind, name_of(raw), error) from None
+
+    def put(self, kind: str, key: ObjectKey, value: Any) -> None:
+        """Take over what `read` made of an object; None when it is gone, or over."""
+        match kind:
+            case "Pod":
+                self.put_pod(key, value)
+            case _ if value is None:
+                self.forget(kind, key)
+            case "Node":
+                self._state(key.name).node = value
+            case "PodGroup":
+                self.groups[key] = value
+            case "PodDisruptionBudget":
+                self.budgets[key] = value
+            case _:
+                self.priority_classes.add(value)
 
     def forget(self, kind: str, key: ObjectKey) -> None:
         """Remove an object that was deleted; the namespace of a cluster-scoped one is empty."""
@@ -122,6 +169,14 @@ class PodModel:
                 self.budgets.pop(key, None)
             case "PriorityClass":
                 self.priority_classes.remove(key.name)
+
+    def put_pod(self, key: ObjectKey, pod: BoundPod | PendingPod | None) -> None:
+        """Take over the value of a pod; None when it is gone or over."""
+        self._forget_pod(key)
+        if isinstance(pod, BoundPod):
+            self._add_bound(pod)
+        elif pod is not None:
+            self.pending[key] = pod
 
     def dangling(self) -> Iterator[InvalidObjectError]:
         """Yield an error for every pod that is bound to a node which is not there."""
@@ -151,26 +206,24 @@ class PodModel:
         state = self.nodes.get(name)
         if state is None:
             state = self.nodes[name] = NodeState()
+        elif name in self._borrowed:
+            self._borrowed.discard(name)
+            state = self.nodes[name] = state.copy()
         return state
 
-    def _apply_pod(self, raw: Mapping[str, Any]) -> None:
-        key = pod_key(raw)
-        sequence = self._arrivals.get(key)
-        if sequence is None:
-            sequence = self._arrivals[key] = next(self._sequence)
+    def _read_pod(self, raw: Mapping[str, Any]) -> BoundPod | PendingPod | None:
         if is_over(raw):
-            self._forget_pod(key)
-        elif node_name(raw):
-            bound = read_bound_pod(raw, self.resources, self.priority_classes)
-            self._forget_pod(key)
-            self._add_bound(bound)
-        else:
-            waiting = read_pending_pod(raw, self.resources, self.priority_classes, sequence)
-            self._forget_pod(key)
-            self.pending[key] = waiting
+            return None
+        if not node_name(raw):
+            return read_pending_pod(raw, self.resources, self.priority_classes, 0)
+        bound = read_bound_pod(raw, self.resources, self.priority_classes)
+        footprint, labels = self._footprints.find(bound.footprint), self._labels.find(bound.labels)
+        return replace(bound, footprint=footprint, labels=labels)
 
-    def _add_bound(self, read: BoundPod) -> None:
-        pod = replace(read, footprint=self._footprints.take(read.footprint), labels=self._labels.take(read.labels))
+    def _add_bound(self, pod: BoundPod) -> None:
+        footprint, labels = self._footprints.take(pod.footprint), self._labels.take(pod.labels)
+        if footprint is not pod.footprint or labels is not pod.labels:
+            pod = replace(pod, footprint=footprint, labels=labels)
         state = self._state(pod.node)
         state.pods[pod.key] = pod
         state.load.add(pod.footprint)
@@ -185,7 +238,7 @@ class PodModel:
         name = self._node_of.pop(key, None)
         if name is None:
             return
-        state = self.nodes[name]
+        state = self._state(name)
         pod = state.pods.pop(key)
         state.load.remove(pod.footprint)
         self._footprints.drop(pod.footprint)
@@ -200,9 +253,9 @@ class PodModel:
             del self.nodes[name]
 
     def _forget_node(self, name: str) -> None:
-        state = self.nodes.get(name)
-        if state is None:
+        if name not in self.nodes:
             return
+        state = self._state(name)
         state.node = None
         if not state.pods:
             del self.nodes[name]

@@ -1,6 +1,7 @@
 """Raw Node objects as values."""
 
 from collections.abc import Mapping
+from sys import intern
 from typing import Any, Final
 
 from engine.errors import FieldError
@@ -28,5 +29,5 @@ def read_node(raw: Mapping[str, Any], names: ResourceNames) -> Node:
         hard_taints=read_hard_taints(taints),
         soft_taints=tuple(taint for taint in map(Taint.from_raw, taints) if taint.effect == _SOFT),
         is_cordoned=spec.get("unschedulable") is True,
-        images=frozenset(name for image in status.get("images") or () for name in image.get("names") or ()),
+        images=frozenset(intern(name) for image in status.get("images") or () for name in image.get("names") or ()),
     )

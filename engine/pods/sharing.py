@@ -36,6 +36,16 @@ class SharedValues(Generic[T]):
         else:
             del self._held[identity]
 
+    def find(self, value: T) -> T:
+        """Return the one instance of this value if somebody holds it, else the value itself; no holder is counted."""
+        return self._held.get(self._identify(value), (value, 0))[0]
+
+    def copy(self) -> "SharedValues[T]":
+        """Return an independent count of the same values."""
+        twin = SharedValues(self._identify)
+        twin._held = self._held.copy()
+        return twin
+
     def __len__(self) -> int:
         """Return how many distinct values are held."""
         return len(self._held)

@@ -56,6 +56,7 @@ def validate(
     path = file_option or file or default_file()
     try:
         loaded = load_configuration(STANDARD_INPUT if str(path) == "-" else path, os.environ)
+        _check_cost_model(loaded, path)
         if kubeconfigs:
             _check_kubeconfigs(loaded)
     except ConfigurationError as error:
@@ -85,6 +86,17 @@ def schema() -> None:
 def default_file() -> Path:
     """Return the file that is used when the user names none."""
     return Path(os.environ.get(CONFIG_FILE_VARIABLE) or CONFIG_FILE)
+
+
+def _check_cost_model(loaded: "Loaded", path: Path) -> None:
+    """Look for the model among those that are installed here, which the configuration by itself cannot know."""
+    from config.problems import ConfigurationError, Problem
+    from manager.cost.models import ModelError, find_model
+
+    try:
+        find_model(loaded.configuration.cost_controller.model)
+    except ModelError as error:
+        raise ConfigurationError([Problem(str(error), "costController.model", str(path))]) from error
 
 
 def _check_kubeconfigs(loaded: "Loaded") -> None:

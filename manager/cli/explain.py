@@ -70,6 +70,8 @@ def _lines(body: Obj, screen: Screen, *, is_wide: bool) -> list[str]:
     lines += [f"gate      open on {printable(gate)}" for gate in body.get("gates") or ()]
     if body.get("lastForecast"):
         lines.append(f"forecast  {printable(body['lastForecast'])}")
+    if body.get("lastPodForecast"):
+        lines.append(f"pods      {printable(body['lastPodForecast'])}")
     lines.append(f"next      {printable(body['next'])}")
     if body["workers"]:
         lines += ["", *table(_SAYINGS, body["workers"], screen, is_wide=is_wide)]
@@ -82,7 +84,9 @@ def _details(worker: Obj) -> list[str]:
     """Return whom a worker would preempt, and why it would not, unless that is what it says itself."""
     verdict, _, why = worker["forecast"].partition(": ")
     reason = [f"{verdict.lower()}: {why}"] if why and why != worker["says"] else []
-    return [*reason, *(f"would preempt {victim}" for victim in worker.get("victims") or ())]
+    pods = [f"pods: {worker['pods']}"] if worker.get("pods") else []
+    evicted = (f"would evict pod {victim}" for victim in worker.get("pod_victims") or ())
+    return [*reason, *(f"would preempt {victim}" for victim in worker.get("victims") or ()), *pods, *evicted]
 
 
 def _queue(body: Obj) -> str:

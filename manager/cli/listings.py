@@ -46,6 +46,7 @@ def _workers(now: str) -> list[Column]:
         Column("COPIES", _field("copies")),
         Column("FORECASTS", _field("forecast"), tone=_tone("forecast")),
         Column("EXACT", lambda each: "-" if each["hitRate"] is None else f"{each['hitRate']}%"),
+        Column("PODS", lambda each: each.get("podForecast") or "off", is_wide=True),
         Column("LOST", lambda each: age(each["lostSince"], now), is_wide=True),
         Column("SKEW", _skew, is_wide=True),
         Column("WORKLOADS", _field("workloads"), is_wide=True),

@@ -116,7 +116,7 @@ def _without_daemon(
     import asyncio
 
     from gates.jobs.reading import ManifestFieldError
-    from manager.daemon import kueues_of, policies_of, settings_of
+    from manager.choices import kueues_of, policies_of, settings_of
     from manager.errors import StartupError
     from manager.planning.hubside import PlanError
     from manager.planning.listed import listed_planner

@@ -7,7 +7,7 @@ from config.api.meta import Condition, ObjectKey, format_time
 from config.api.quantity import format_request
 from engine.cycles.cycle_writes import EntryResult
 from engine.cycles.simulation import Ending, QueueContents, Simulation, Step
-from engine.decision import Outcome
+from engine.decision import Outcome, Victim
 from engine.reporting.status_writes import StatusWrite
 
 _HEADER = ("CYCLE", "WORKLOAD", "CLUSTERQUEUE", "OUTCOME", "FLAVORS", "VICTIMS", "THEN")
@@ -44,7 +44,7 @@ def as_table(result: Simulation) -> str:
 def _rows(result: Simulation) -> Iterator[tuple[str, ...]]:
     for number, step in enumerate(result.steps, start=1):
         for entry in step.cycle.entries:
-            victims = ", ".join(f"{victim.key} ({victim.reason})" for victim in entry.victims)
+            victims = ", ".join(map(_victim, entry.victims))
             yield (
                 str(number),
                 str(entry.key),
@@ -54,6 +54,11 @@ def _rows(result: Simulation) -> Iterator[tuple[str, ...]]:
                 victims or "-",
                 "-" if entry.place is None else entry.place.value,
             )
+
+
+def _victim(victim: Victim) -> str:
+    cost = f", cost {victim.cost}" if victim.cost else ""
+    return f"{victim.key} ({victim.reason}{cost})"
 
 
 def _flavors(entry: EntryResult) -> str:
@@ -110,7 +115,12 @@ def _entry(entry: EntryResult) -> dict[str, Any]:
         ],
         "borrowing": entry.borrowing,
         "victims": [
-            {"workload": str(victim.key), "clusterQueue": victim.cluster_queue, "reason": victim.reason.value}
+            {
+                "workload": str(victim.key),
+                "clusterQueue": victim.cluster_queue,
+                "reason": victim.reason.value,
+                **({"preemptionCost": victim.cost} if victim.cost else {}),
+            }
             for victim in entry.victims
         ],
         "requeue": None if entry.requeue is None else entry.requeue.value,

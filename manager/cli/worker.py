@@ -81,6 +81,10 @@ def add(
             help="A MultiKueueConfig to add the worker to; it is made if it is not there.", callback=_object_name
         ),
     ] = None,
+    pod_forecast: Annotated[
+        bool,
+        typer.Option("--pod-forecast", help="Also let nodes and pods be read, for forecasts with podForecast."),
+    ] = False,
     valid_for: ValidFor = "8760h",
     dry_run: DryRun = False,
 ) -> None:
@@ -89,7 +93,7 @@ def add(
 
     onboarding = _onboarding(hub_kubeconfig, hub_context, namespace, is_rehearsal=dry_run)
     worker = Worker(name, _access("--kubeconfig", kubeconfig, context), server)
-    _carry_out(onboarding.add(worker, _seconds(valid_for), to_config))
+    _carry_out(onboarding.add(worker, _seconds(valid_for), to_config, with_pods=pod_forecast))
 
 
 @app.command()

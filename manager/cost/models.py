@@ -27,18 +27,24 @@ def configured_model(configuration: Configuration) -> CostModel:
 
 def load_model(name: str) -> CostModel:
     """Return the model of that name."""
+    offer = find_model(name)
+    return SHIPPED[name] if offer is None else _load(offer)
+
+
+def find_model(name: str) -> EntryPoint | None:
+    """Return who offers the model of that name, None if Turnstile ships it; nothing is imported."""
     offered = entry_points(group=GROUP, name=name)
-    shipped = SHIPPED.get(name)
-    if shipped is not None:
+    if name in SHIPPED:
         if offered:
             raise ModelError(f'"{name}" ships with Turnstile and is also offered by {_packages(*offered)}: rename that')
-        return shipped
+        return None
     if not offered:
         names = sorted({*SHIPPED, *(each.name for each in entry_points(group=GROUP))})
         raise ModelError(f'"{name}" is not installed: must be one of {", ".join(names)}')
     if len(offered) > 1:
         raise ModelError(f'"{name}" is offered by several packages: {_packages(*offered)}')
-    return _load(*offered)
+    (offer,) = offered
+    return offer
 
 
 def _load(offer: EntryPoint) -> CostModel:

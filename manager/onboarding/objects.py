@@ -19,6 +19,8 @@ MADE_BY_US: Final = {"app.kubernetes.io/managed-by": "turnstile-worker"}
 """Marks what may be changed and deleted again. Nothing else is."""
 TOKEN_EXPIRES: Final = f"{DOMAIN}/token-expires"
 
+_SHIPPED: Final = ("worker.yaml", "worker-forecasts.yaml")
+_FOR_PODS: Final = ("worker-pod-forecasts.yaml",)
 _RBAC: Final = "rbac.authorization.k8s.io"
 CLUSTER_ROLES: Final = ApiKind(_RBAC, "v1", "ClusterRole", "clusterroles", namespaced=False)
 CLUSTER_ROLE_BINDINGS: Final = ApiKind(_RBAC, "v1", "ClusterRoleBinding", "clusterrolebindings", namespaced=False)
@@ -28,10 +30,15 @@ _KINDS_ON_WORKER: Final = {
 }
 
 
-def worker_objects() -> "list[tuple[ApiKind, Raw]]":
-    """Return what a worker gets, in the order in which it is made: the shipped roles and who has them."""
-    text = (files("manager.onboarding") / "worker.yaml").read_text()
-    found = [(_KINDS_ON_WORKER[document["kind"]], document) for document in yaml.safe_load_all(text)]
+def worker_objects(*, with_pods: bool = False) -> "list[tuple[ApiKind, Raw]]":
+    """Return what a worker gets, in the order in which it is made: the shipped roles and who has them.
+
+    `with_pods` adds the role that lets nodes and pods be read for forecasts.
+    """
+    names = (*_SHIPPED, *(_FOR_PODS if with_pods else ()))
+    texts = [(files("manager.onboarding") / name).read_text() for name in names]
+    documents = [document for text in texts for document in yaml.safe_load_all(text)]
+    found = [(_KINDS_ON_WORKER[document["kind"]], document) for document in documents]
     for _, document in found:
         document["metadata"]["labels"] = {**document["metadata"].get("labels", {}), **MADE_BY_US}
     return found

@@ -16,6 +16,7 @@ from manager.onboarding.objects import (
     CLUSTER_ROLES,
     cluster,
     config,
+    is_ours,
     refuse_foreign,
     secret,
     worker_account,
@@ -52,12 +53,12 @@ class Onboarding:
     tell: Callable[[str], None]
     is_rehearsal: bool = False
 
-    async def add(self, worker: Worker, seconds: int, config_name: str | None) -> None:
-        """Make a cluster a worker of the hub."""
+    async def add(self, worker: Worker, seconds: int, config_name: str | None, *, with_pods: bool = False) -> None:
+        """Make a cluster a worker of the hub; `with_pods` whose nodes and pods may be read too."""
         with_hub, with_worker = self._on("hub", self.hub), self._on(worker.name, worker.access)
         try:
             await self._refuse_foreign(with_hub, worker.name)
-            for kind, document in worker_objects():
+            for kind, document in worker_objects(with_pods=with_pods):
                 await with_worker.ensure(kind, document, shared=True)
             stored = await with_hub.find(SECRETS, self._secret_of(worker.name))
             if stored is None:
@@ -100,7 +101,7 @@ class Onboarding:
             return
         with_worker = self._on(name, access)
         try:
-            for kind, document in reversed(worker_objects()):
+            for kind, document in reversed(worker_objects(with_pods=await _has_pod_role(with_worker))):
                 if kind in (CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, SERVICE_ACCOUNTS):
                     metadata = document["metadata"]
                     await with_worker.remove(kind, Key(metadata.get("namespace", ""), metadata["name"]))
@@ -160,6 +161,16 @@ class Onboarding:
         await with_worker.remove(SERVICE_ACCOUNTS, worker_account())
         if not self.is_rehearsal:
             await with_worker.ensure(SERVICE_ACCOUNTS, document)
+
+
+async def _has_pod_role(with_worker: Changes) -> bool:
+    """Tell whether roles for forecasts were made here; those of somebody else's hand are left alone."""
+    plain = [document for _, document in worker_objects()]
+    for kind, document in worker_objects(with_pods=True):
+        stored = None if document in plain else await with_worker.find(kind, Key("", document["metadata"]["name"]))
+        if stored is not None and is_ours(stored):
+            return True
+    return False
 
 
 async def _join(with_hub: Changes, config_name: str, worker: str) -> None:

@@ -20,7 +20,8 @@ from gates.marks import HubIdentity
 from gates.settings import GatePolicy, Settings
 from manager.absences import Absences
 from manager.access import AccessLoader, sources
-from manager.daemon import budget_of, check_usable, kueues_of, policies_of, settings_of
+from manager.choices import budget_of, kueues_of, policies_of, settings_of
+from manager.daemon import check_usable
 from manager.errors import StartupError
 from manager.fleet import Fleet
 from manager.hub import HubLink, HubNotices

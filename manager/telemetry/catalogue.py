@@ -85,6 +85,11 @@ FORECASTS: Final = _counter(
     "Forecasts by outcome: exact, subset, superset, wrong, overtaken, timeout, none (nothing had been promised).",
     ("cluster", "result"),
 )
+POD_FORECASTS: Final = _counter(
+    "turnstile_pod_forecasts_total",
+    "Forecasts of what becomes of pods after the quota, by outcome, as turnstile_forecasts_total.",
+    ("cluster", "result"),
+)
 VICTIMS_FORECAST: Final = _counter(
     "turnstile_victims_forecast_total", "Preemptions that the forecasts with an outcome had said.", _CLUSTER
 )

@@ -105,8 +105,14 @@ class Watcher:
         self._metrics.count_verdict(record)
         if record.result is not Result.PENDING:
             self._metrics.count_result(record)
+        if record.pods is not None and record.pods.result is not Result.PENDING:
+            self._metrics.count_pod_result(record.cluster, record.pods.result)
 
     def _forecast_judged(self, record: ForecastRecord, worker: Worker | None) -> None:
+        if record.pods is not None and record.pods.verified_ns is not None:
+            # The quota was counted when it was judged, which is always before its pods are.
+            self._metrics.count_pod_result(record.cluster, record.pods.result)
+            return
         self._metrics.count_result(record)
         witness = worker.witness if worker is not None else None
         if witness is not None:

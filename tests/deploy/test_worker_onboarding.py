@@ -25,6 +25,7 @@ SECRETS = "/api/v1/namespaces/turnstile-system/secrets"
 ACCOUNT = "/api/v1/namespaces/turnstile-system/serviceaccounts/turnstile"
 ROLE = "/apis/rbac.authorization.k8s.io/v1/clusterroles/turnstile-worker"
 BINDING = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/turnstile-worker"
+FORECASTS_ROLE, FORECASTS_BINDING = f"{ROLE}-forecasts", f"{BINDING}-forecasts"
 
 Done = subprocess.CompletedProcess[str]
 Turnstile = Callable[..., Done]
@@ -53,7 +54,7 @@ def turnstile(hub: ApiServer, tmp_path: Path) -> Iterator[Turnstile]:
     assert not any(secret in everything for secret in (*secrets, hub.admin_token))
     for listed in (CLUSTERS, CONFIGS, SECRETS):
         hub.call("DELETE", listed)
-    for path in (ACCOUNT, ROLE, BINDING):
+    for path in (ACCOUNT, ROLE, BINDING, FORECASTS_ROLE, FORECASTS_BINDING):
         hub.call("DELETE", path)
 
 
@@ -108,8 +109,23 @@ def test_a_worker_is_added_with_its_shipped_roles_and_no_more(
     assert access.token is not None
     assert may(kubectl, hub, access.token, tmp_path, "create", "workloads.kueue.x-k8s.io", "-A") == "yes"
     assert may(kubectl, hub, access.token, tmp_path, "patch", "workloads.kueue.x-k8s.io/status", "-A") == "yes"
+    for kind in ("cohorts.kueue.x-k8s.io", "limitranges", "runtimeclasses.node.k8s.io"):
+        assert may(kubectl, hub, access.token, tmp_path, "watch", kind, "-A") == "yes", "forecasts are on by default"
     for question in (("get", "secrets"), ("create", "pods"), ("delete", "clusterqueues.kueue.x-k8s.io")):
         assert may(kubectl, hub, access.token, tmp_path, *question, "-A") == "no", question
+
+
+def test_with_pod_forecasts_it_may_read_what_they_are_made_of_until_it_is_removed(
+    turnstile: Turnstile, hub: ApiServer, kubectl: Kubectl, tmp_path: Path
+) -> None:
+    succeeded(add(turnstile, hub, "--pod-forecast"))
+    token = token_of(found(hub, f"{SECRETS}/w1"))
+    for resource in ("nodes", "pods", "poddisruptionbudgets.policy", "clusterqueues.kueue.x-k8s.io"):
+        assert may(kubectl, hub, token, tmp_path, "watch", resource, "-A") == "yes", resource
+        assert may(kubectl, hub, token, tmp_path, "delete", resource, "-A") == "no", resource
+    succeeded(turnstile("remove", "w1", "--kubeconfig", str(hub.kubeconfig)))
+    assert is_gone(hub, f"{ROLE}-pod-forecasts")
+    assert is_gone(hub, f"{ROLE}-forecasts")
 
 
 def test_doing_it_again_changes_nothing(turnstile: Turnstile, hub: ApiServer) -> None:
@@ -235,7 +251,8 @@ def test_a_worker_in_use_is_not_removed(turnstile: Turnstile, hub: ApiServer) ->
 def test_removal_takes_everything_away(turnstile: Turnstile, hub: ApiServer) -> None:
     succeeded(add(turnstile, hub))
     succeeded(turnstile("remove", "w1", "--kubeconfig", str(hub.kubeconfig)))
-    assert all(is_gone(hub, path) for path in (f"{CLUSTERS}/w1", f"{SECRETS}/w1", ROLE, BINDING, ACCOUNT))
+    roles = (ROLE, BINDING, FORECASTS_ROLE, FORECASTS_BINDING)
+    assert all(is_gone(hub, path) for path in (f"{CLUSTERS}/w1", f"{SECRETS}/w1", ACCOUNT, *roles))
     found(hub, "/api/v1/namespaces/turnstile-system")
     assert "hub: MultiKueueCluster w1 is not there" in succeeded(turnstile("remove", "w1"))
 
@@ -316,10 +333,11 @@ def test_a_kubeconfig_that_cannot_be_read_is_named(turnstile: Turnstile, tmp_pat
 def test_the_roles_that_are_installed_are_the_shipped_ones() -> None:
     from manager.onboarding.objects import worker_objects
 
-    shipped = Path(__file__).resolve().parents[2] / "deploy" / "rbac" / "worker.yaml"
+    shipped = Path(__file__).resolve().parents[2] / "deploy" / "rbac"
     ours = [{key: value for key, value in document.items() if key != "metadata"} for _, document in worker_objects()]
     theirs = [
         {key: value for key, value in document.items() if key != "metadata"}
-        for document in yaml.safe_load_all(shipped.read_text())
+        for name in ("worker.yaml", "worker-forecasts.yaml")
+        for document in yaml.safe_load_all((shipped / name).read_text())
     ]
     assert json.dumps(ours) == json.dumps(theirs)

@@ -4,6 +4,7 @@ import secrets
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 import yaml
 
 from config.sections import Jobs
@@ -12,9 +13,11 @@ from localcluster.cluster import LocalCluster
 from manager.kinds import job_kinds
 from manager.observation import FOLLOWED_KINDS
 from manager.permissions import complaint, needs_on_worker
+from manager.pod_observation import FOLLOWED_KINDS as FOLLOWED_FOR_PODS
 from tests.clusters import access_to, no_jitter
 from tests.virtual_time import VirtualClock
 from workerclient.cluster import ClusterClient, Surroundings
+from workerclient.kind import ApiKind
 
 ROLE = Path(__file__).resolve().parents[2] / "deploy" / "rbac" / "worker.yaml"
 NEEDS = needs_on_worker(job_kinds(Jobs()))
@@ -63,11 +66,16 @@ async def test_each_verb_that_is_taken_away_is_missed_by_name(tmp_path: Path) ->
             assert said.startswith(f"worker w1 does not allow in all namespaces: {verb} on {named} (")
 
 
-def test_the_role_for_forecasts_reads_exactly_what_they_are_made_of() -> None:
-    path = Path(__file__).resolve().parents[2] / "deploy" / "rbac" / "worker-forecasts.yaml"
+@pytest.mark.parametrize(
+    ("file", "kinds"),
+    [("worker-forecasts.yaml", FOLLOWED_KINDS), ("worker-pod-forecasts.yaml", FOLLOWED_FOR_PODS)],
+    ids=["queues", "pods"],
+)
+def test_the_role_for_forecasts_reads_exactly_what_they_are_made_of(file: str, kinds: tuple[ApiKind, ...]) -> None:
+    path = Path(__file__).resolve().parents[2] / "deploy" / "rbac" / file
     role = next(each for each in yaml.safe_load_all(path.read_text()) if each["kind"] == "ClusterRole")
     granted = {
         (group, resource) for rule in role["rules"] for group in rule["apiGroups"] for resource in rule["resources"]
     }
-    assert granted == {(kind.group, kind.plural) for kind in FOLLOWED_KINDS}
+    assert granted == {(kind.group, kind.plural) for kind in kinds}
     assert {verb for rule in role["rules"] for verb in rule["verbs"]} == {"get", "list", "watch"}

@@ -59,7 +59,7 @@ def nomination(seed: int, profile: str = "mixed") -> Json:
     scenario, cluster = _scenario(draw, f"{profile}-{seed}", settings, _GATES)
     for index in range(draw.randint(0, settings.bystanders)):
         cluster.objects.append(pending(draw, cluster, draw.choice(cluster.queues), f"pending-{index}"))
-    queue = _wronged_queue(draw, cluster)
+    queue = wronged_queue(draw, cluster)
     incoming = pending(draw, cluster, queue, "incoming")
     if draw.chance(0.8):
         incoming["spec"]["priority"] = draw.choice([50, 100, 200, 200, 1000])
@@ -74,7 +74,7 @@ def nomination(seed: int, profile: str = "mixed") -> Json:
     return scenario
 
 
-def _wronged_queue(draw: Dice, cluster: Cluster) -> Queue:
+def wronged_queue(draw: Dice, cluster: Cluster) -> Queue:
     """Return a queue, mostly one that leaves its own quota to others: that is where reclaiming starts."""
     modest = [queue for queue in cluster.queues if sum(queue.used.values()) < sum(queue.nominal.values())]
     return draw.choice(modest if modest and draw.chance(0.6) else cluster.queues)

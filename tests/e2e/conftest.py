@@ -27,7 +27,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _runs_on_real(item: pytest.Function) -> bool:
     by_parameter = hasattr(item, "callspec") and item.callspec.params.get("clusters") == "real"
-    return by_parameter or bool({"real_scene", "audited_clusters"} & set(item.fixturenames))
+    real = {"real_scene", "real_clusters", "audited_clusters"}
+    return by_parameter or not real.isdisjoint(item.fixturenames)
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

@@ -17,6 +17,8 @@ _STOP_SECONDS = 30.0
 class Turnstile:
     """One daemon with its configuration file; it can be stopped, killed, frozen and started again."""
 
+    command = "run"
+
     def __init__(
         self, directory: Path, hub_kubeconfig: str, sections: Mapping[str, Any], options: Sequence[str] = ()
     ) -> None:
@@ -48,7 +50,7 @@ class Turnstile:
     async def start(self) -> None:
         """Start it; what it is connected to shows on the hub's objects."""
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("TURNSTILE_", "KUBERNETES_"))}
-        command = [sys.executable, "-P", "-m", "manager", "run", *self._options, "--config", str(self._file)]
+        command = [sys.executable, "-P", "-m", "manager", self.command, *self._options, "--config", str(self._file)]
         with self.log_file.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
                 *command, stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log, env=environment
@@ -91,3 +93,9 @@ class Turnstile:
             process.kill()
             await process.wait()
             raise
+
+
+class CostController(Turnstile):
+    """`turnstile cost-controller` likewise."""
+
+    command = "cost-controller"

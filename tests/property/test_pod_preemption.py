@@ -108,10 +108,11 @@ def test_release_36_makes_room_for_a_pod_on_its_node_and_for_no_more(situation: 
         if situation.asks_for_group:
             continue
         ((key, name),) = outcome.nominated.items()
-        assert all_fit(model, outcome.victims, [(model.pending[key], name)])
+        everybody = [pod for unit in outcome.units for pod in unit.pods]
+        assert all_fit(model, everybody, [(model.pending[key], name)])
         for unit in outcome.units:
             assert unit.kind is UnitKind.POD
-            others = [pod for pod in outcome.victims if pod not in unit.pods]
+            others = [pod for pod in everybody if pod not in unit.pods]
             assert not all_fit(model, others, [(model.pending[key], name)])
 
 

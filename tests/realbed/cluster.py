@@ -15,9 +15,10 @@ from tests.realbed.processes import ProcessGroup, Running
 
 REPOSITORY = Path(__file__).parents[2]
 TURNSTILE_NAMESPACE = "turnstile-system"
-_ACCOUNT = f"/api/v1/namespaces/{TURNSTILE_NAMESPACE}/serviceaccounts/turnstile/token"
 _TOKEN_SECONDS = 60 * 24 * 3600
 _BACK_SECONDS = 180.0
+_HUB_ROLES = ("hub.yaml",)
+_WORKER_ROLES = ("worker.yaml", "worker-forecasts.yaml")
 
 HUB_BINARIES = (build.ETCD, build.KUBE_APISERVER, build.KUBE_CONTROLLER_MANAGER, build.KUEUE)
 WORKER_BINARIES = (*HUB_BINARIES, build.KUBE_SCHEDULER)
@@ -109,21 +110,33 @@ def start(
         directory=directory,
         server=server,
         kueue=running,
-        turnstile_token=_turnstile_token(server, "worker.yaml" if runs_pods else "hub.yaml"),
+        turnstile_token=_turnstile_token(server, _WORKER_ROLES if runs_pods else _HUB_ROLES),
         _processes=processes,
         _followers=followers,
     )
 
 
-def _turnstile_token(server: ApiServer, manifest: str) -> str:
+def shipped_roles(manifest: str) -> list[objects.Obj]:
+    """Return the objects of a manifest of roles that Turnstile ships."""
+    return objects.documents(REPOSITORY / "deploy" / "rbac" / manifest)
+
+
+def _turnstile_token(server: ApiServer, manifests: Sequence[str]) -> str:
     """Apply the manifests that Turnstile ships and return a token for the account that they make."""
-    objects.apply(server, objects.documents(REPOSITORY / "deploy" / "rbac" / manifest))
+    for manifest in manifests:
+        objects.apply(server, shipped_roles(manifest))
+    return service_token(server, "turnstile")
+
+
+def service_token(server: ApiServer, account: str) -> str:
+    """Return a token for a service account of Turnstile's namespace."""
     request: dict[str, Any] = {
         "apiVersion": "authentication.k8s.io/v1",
         "kind": "TokenRequest",
         "spec": {"expirationSeconds": _TOKEN_SECONDS},
     }
-    status, reply = server.call("POST", _ACCOUNT, request)
+    path = f"/api/v1/namespaces/{TURNSTILE_NAMESPACE}/serviceaccounts/{account}/token"
+    status, reply = server.call("POST", path, request)
     if status != 201:
-        raise RuntimeError(f"no token for Turnstile on {server.url}: {status} {reply.get('message')}")
+        raise RuntimeError(f"no token for {account} on {server.url}: {status} {reply.get('message')}")
     return str(reply["status"]["token"])

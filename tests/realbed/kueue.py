@@ -103,6 +103,7 @@ def start(
     shutil.copy(server.certificates.server_certificate, directory / "tls.crt")
     shutil.copy(server.certificates.server_key, directory / "tls.key")
     kueue_crds.install(server, _client_configuration(server, place, "/convert"))
+    kueue_crds.install_job_sets(server)
     objects.apply(server, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}])
     arguments = [
         binary,
@@ -132,7 +133,7 @@ def _write_configuration(place: Place, options: KueueOptions) -> None:
                 "internalCertManagement": {"enable": False},
                 "controller": {"groupKindConcurrency": {"Workload.kueue.x-k8s.io": 10, "Job.batch": 5}},
                 "clientConnection": {"qps": 300, "burst": 500},
-                "integrations": {"frameworks": ["batch/job"]},
+                "integrations": {"frameworks": ["batch/job", "jobset.x-k8s.io/jobset"]},
                 "multiKueue": {"gcInterval": "10s", **options.multi_kueue},
                 "featureGates": {**_GATES, **options.feature_gates},
                 **({} if options.fair_sharing is None else {"fairSharing": options.fair_sharing}),

@@ -1,4 +1,4 @@
-"""Kueue's resource definitions, taken from its module.
+"""Kueue's resource definitions, taken from its module, and that of JobSets, which it is taught to queue.
 
 Where Kueue runs, it converts between versions. Where it does not, only v1beta2 is served.
 """
@@ -34,6 +34,18 @@ def install(server: ApiServer, conversion: Mapping[str, Any] | None = None) -> N
             raise RuntimeError(f"{definition['metadata']['name']}: {status} {reply.get('message')}")
     plurals = {each["spec"]["names"]["plural"] for each in definitions}
     wait_until(lambda: _is_served(server, plurals), seconds=_SERVED_SECONDS, what="Kueue's kinds to be served")
+
+
+def install_job_sets(server: ApiServer) -> None:
+    """Create the definition of JobSets: jobs with several pod sets. Nobody runs them here, Kueue queues them."""
+    base = build.module_directory("sigs.k8s.io/jobset") / "config" / "components" / "crd" / "bases"
+    (path,) = base.glob("*_jobsets.yaml")
+    definition = yaml.load(path.read_bytes(), yaml.CSafeLoader)
+    status, reply = server.call("POST", _DEFINITIONS, definition)
+    if status != 201:
+        raise RuntimeError(f"{path.name}: {status} {reply.get('message')}")
+    listed = "/apis/jobset.x-k8s.io/v1alpha2/jobsets?limit=1"
+    wait_until(lambda: server.call("GET", listed)[0] == 200, seconds=_SERVED_SECONDS, what="JobSets to be served")
 
 
 def _from_module() -> list[dict[str, Any]]:

@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from localcluster.auth import Allow
 from localcluster.fields import resource
@@ -125,6 +126,23 @@ async def test_a_kind_that_may_not_be_read_costs_the_forecast_and_nothing_else(t
         assert "forbidden" in found["message"]
         status = world.hub.get("multikueueclusters", "w1", KUEUE, "")["status"]
         assert [entry["message"] for entry in status["conditions"]] == ["Connected"]
+
+
+async def test_a_worker_without_the_role_for_forecasts_is_told_once(tmp_path: Path) -> None:
+    rules = (
+        Allow(("*",), ("workloads", "workloads/status", "workloads/finalizers"), (KUEUE,)),
+        Allow(("*",), ("jobs", "jobs/status"), ("batch",)),
+    )
+    with capture_logs() as lines:
+        async with running(tmp_path, "w1", limited={"w1": rules}, forecast={"enabled": True}) as world:
+            await world.pass_time(60)
+    (line,) = [line for line in lines if line["event"].startswith("forecasts.")]
+    assert (line["event"], line["log_level"], line["worker"]) == ("forecasts.unavailable", "warning", "w1")
+    assert line["problem"] == (
+        "namespaces, limitranges, runtimeclasses, resourceflavors, admissionchecks, cohorts, clusterqueues, "
+        "localqueues: may not be read"
+    )
+    assert line["remedy"] == "apply deploy/rbac/worker-forecasts.yaml on the worker, or set forecast.enabled: false"
 
 
 async def test_an_object_that_makes_no_sense_is_named(tmp_path: Path) -> None:

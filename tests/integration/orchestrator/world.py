@@ -24,9 +24,10 @@ from localcluster.auth import Allow
 from localcluster.cluster import Partition
 from localcluster.kinds import Kind
 from localcluster.registry import all_kinds
-from manager.daemon import Daemon, Observers, identify
+from manager.daemon import Daemon, identify
 from manager.journal import JournaledDecision, JournaledRules
 from manager.leadership import Elector
+from manager.observers import Observers
 from manager.reconciler import Look
 from manager.telemetry.tracing import Traces
 from tests.clusters import access_to

@@ -13,6 +13,7 @@ from tests.builders import Json, at, cluster, cluster_queue, workload
 QUEUE = cluster_queue("A").quota("f", cpu=4).preemption(within="LowerPriority")
 HOLDER = workload("v").queue("A").request(cpu=3).holds("A")
 WAITING = workload("p").queue("A").request(cpu=2).priority(10)
+COST = "kueue.x-k8s.io/preemption-cost"
 OBJECTS = cluster(QUEUE, HOLDER, WAITING)
 
 
@@ -70,6 +71,19 @@ def test_victims_that_go_on_terminating(manifests: Path) -> None:
 def test_a_number_of_cycles(manifests: Path) -> None:
     data = told(run("-f", str(manifests), "-o", "json", "--cycles", "1"))
     assert (len(data["cycles"]), data["ending"]) == (1, "Limit")
+
+
+def test_costs_that_entered_a_decision_are_told(tmp_path: Path) -> None:
+    """Two equals: the one that was reserved last is dear, so the other one goes."""
+    cheap = workload("cheap").queue("A").request(cpu=2).holds("A", since=1).annotate(COST, "2")
+    dear = workload("dear").queue("A").request(cpu=2).holds("A", since=5).annotate(COST, "9")
+    path = tmp_path / "costs.yaml"
+    path.write_text(yaml.safe_dump_all(cluster(QUEUE, cheap, dear, WAITING)))
+    with_costs = ("-f", str(path), "--feature-gates", "PreemptionCost=true")
+    assert "ns/cheap (InClusterQueue, cost 2)" in run(*with_costs).output
+    (victim,) = told(run(*with_costs, "-o", "json"))["cycles"][0]["entries"][0]["victims"]
+    assert (victim["workload"], victim["preemptionCost"]) == ("ns/cheap", 2)
+    assert "ns/dear (InClusterQueue)" in run("-f", str(path)).output
 
 
 def test_chance_is_told(tmp_path: Path) -> None:

@@ -113,3 +113,13 @@ def test_kubeconfigs_are_held_to_the_policy_on_request(folder: Path) -> None:
 def test_help_does_not_load_pydantic() -> None:
     program = "import sys; import manager.cli.app; sys.exit('pydantic' in sys.modules)"
     assert subprocess.run([sys.executable, "-P", "-c", program], check=False).returncode == 0
+
+
+def test_a_cost_model_that_is_not_installed_is_named_with_those_that_are(folder: Path) -> None:
+    (folder / "costs.yaml").write_text(HEADER + "costController:\n  model: refrence\n")
+    done = turnstile("config", "validate", "costs.yaml", cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        'costs.yaml: costController.model: "refrence" is not installed: '
+        "must be one of checkpoint, progress, reference\n"
+    )

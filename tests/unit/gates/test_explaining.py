@@ -130,3 +130,24 @@ def test_forecasts_are_told_with_their_victims() -> None:
     ]
     assert found.workers[0].victims == ("ns/low (Job j), priority 5, running for 90 s, InClusterQueue",)
     assert found.last_forecast == "w1: Preempts, wrong (others)"
+
+
+def test_what_the_victims_cost_is_told() -> None:
+    victims = tuple(replace(VICTIM, name=name, preemption_cost=cost) for name, cost in (("dear", 7), ("free", 0)))
+    cost = Cost(preemption_cost=7, victims=2, pods=4)
+    forecast = replace(FORECAST, victims=victims, cost=cost, borrowing=0)
+    state = group(hub(), worker("w1", replica("w1")))
+    (found,) = explain(state, decide(state, NOW, SETTINGS, {}), {"w1": forecast}, NOW, SETTINGS).workers
+    assert found.forecast == "Preempts 2 workload(s), 4 pod(s), preemption cost 7, for cpu=f"
+    assert found.victims == (
+        "ns/dear (Job j), priority 5, preemption cost 7, running for 90 s, InClusterQueue",
+        "ns/free (Job j), priority 5, running for 90 s, InClusterQueue",
+    )
+
+
+def test_flavors_that_depend_on_who_leaves_first_are_told() -> None:
+    forecast = replace(FORECAST, borrowing=0, other_flavors=((("cpu", "g"),), (("cpu", "h"),)))
+    state = group(hub(), worker("w1", replica("w1")))
+    (found,) = explain(state, decide(state, NOW, SETTINGS, {}), {"w1": forecast}, NOW, SETTINGS).workers
+    want = "Preempts 1 workload(s), 2 pod(s), for cpu=f (or cpu=g or cpu=h, by who leaves first)"
+    assert found.forecast == want

@@ -161,3 +161,10 @@ RATES = {
 def test_reliability(results: list[Result], rate: int | None, reliable: bool) -> None:
     assert hit_rate(results) == rate
     assert is_reliable(results, 80, 10) is reliable
+
+
+def test_pod_sets_in_different_flavors_are_all_in_the_record() -> None:
+    flavors = (("cpu", "f"), ("cpu", "g"), ("memory", "f"))
+    record = replace(RECORD, forecast=replace(FORECAST, labels=(), flavors=flavors, other_flavors=(CPU, flavors[:2])))
+    assert '"flavors":{"cpu":["f","g"],"memory":"f"}' in format_record(record)
+    assert parse_record(format_record(record)) == record

@@ -7,7 +7,7 @@ import pytest
 from config.names import CONFIG_API_VERSION, CONFIG_KIND
 from config.settings import Configuration
 from engine.configuration import FairSharing
-from manager.daemon import kueues_of
+from manager.choices import kueues_of
 from manager.errors import StartupError
 from manager.kueue_configuration import KueueConfigurationError, load_kueue_configuration
 

@@ -42,6 +42,16 @@ class Case:
 
 CASES = {
     "the very victims": Case(preempts("a", "b"), admitted(evicted("b"), evicted("a")), Result.EXACT),
+    "one of the flavors that it may get instead": Case(
+        replace(preempts("a"), flavors=(("cpu", "g"),), other_flavors=((("cpu", "h"),), CPU)),
+        admitted(evicted("a")),
+        Result.EXACT,
+    ),
+    "none of the flavors that it may get": Case(
+        replace(preempts("a"), flavors=(("cpu", "g"),), other_flavors=((("cpu", "h"),),)),
+        admitted(evicted("a")),
+        Result.WRONG,
+    ),
     "fits and nobody was preempted": Case(FITS, admitted(), Result.EXACT),
     "cannot, and it did not": Case(CANNOT, NOTHING, Result.EXACT),
     "who was leaving anyway is not counted": Case(

@@ -1,0 +1,134 @@
+"""The outlook for a Workload's pods behind an opening, and what became of it: the other half of a record."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from config.api.meta import format_time
+from engine.forecasting.verification import Result
+from engine.outlook.judging import Landed
+from engine.outlook.values import PodCost, PodOutcome, PodOutlook, PodVerdict, PodVictim
+
+Obj = dict[str, Any]
+
+MAX_NAMES: Final = 200
+"""A record names no more pods than this; one that would is not verified after a restart."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodRecord:
+    """One outlook that was acted on."""
+
+    outlook: PodOutlook
+    result: Result = Result.PENDING
+    message: str = ""
+    verified_ns: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PodWitness:
+    """What was seen of the pods of a replica whose gate was opened."""
+
+    landed: Landed = field(default_factory=Landed)
+    anew: PodOutlook | None = None
+    """What would have been said when the first pod arrived."""
+    missed: str = ""
+    """Why not everything was seen; empty when it was."""
+
+
+def record_of_pods(outlook: PodOutlook | None) -> PodRecord | None:
+    """Return the record of an opening that is about to happen, None where pods are not forecast."""
+    if outlook is None:
+        return None
+    return PodRecord(outlook, Result.PENDING if outlook.promises else Result.NONE)
+
+
+def pod_entry(record: PodRecord) -> Obj:
+    """Return what the annotation holds."""
+    outlook = record.outlook
+    names = len(outlook.victims) + sum(len(outcome.evicted) for outcome in outlook.outcomes)
+    is_kept = names <= MAX_NAMES
+    entry: Obj = {
+        "verdict": str(outlook.verdict),
+        "madeAtUnixNano": str(outlook.made_ns),
+        "mode": outlook.mode,
+        "message": outlook.message,
+        "pods": outlook.pods,
+        "victims": [_victim_entry(victim) for victim in outlook.victims] if is_kept else [],
+        "outcomes": [_outcome_entry(outcome) for outcome in outlook.outcomes] if is_kept else [],
+        "namesLeftOut": 0 if is_kept else names,
+        "complete": outlook.is_complete,
+        "cost": {
+            "pods": outlook.cost.pods,
+            "acceleratorSeconds": outlook.cost.accelerator_seconds,
+            "cpuSeconds": outlook.cost.cpu_seconds,
+        },
+        "approximate": list(outlook.approximate),
+        "result": str(record.result),
+        "resultMessage": record.message,
+    }
+    if record.verified_ns is not None:
+        entry["verifiedAt"] = format_time(record.verified_ns)
+        entry["verifiedAtUnixNano"] = str(record.verified_ns)
+    return entry
+
+
+def read_pod_entry(entry: Mapping[str, Any] | None) -> PodRecord | None:
+    """Read what the annotation holds; None when there is nothing to verify. Raises what odd shapes raise."""
+    if entry is None or entry["namesLeftOut"]:
+        return None
+    cost, verified = entry["cost"], entry.get("verifiedAtUnixNano")
+    outlook = PodOutlook(
+        verdict=PodVerdict(entry["verdict"]),
+        made_ns=int(entry["madeAtUnixNano"]),
+        mode=str(entry["mode"]),
+        message=str(entry["message"]),
+        pods=int(entry["pods"]),
+        victims=tuple(_victim(victim) for victim in entry["victims"]),
+        outcomes=tuple(_outcome(outcome) for outcome in entry["outcomes"]),
+        is_complete=bool(entry["complete"]),
+        cost=PodCost(int(cost["pods"]), int(cost["acceleratorSeconds"]), int(cost["cpuSeconds"])),
+        approximate=tuple(str(each) for each in entry["approximate"]),
+    )
+    return PodRecord(
+        outlook=outlook,
+        result=Result(entry["result"]),
+        message=str(entry["resultMessage"]),
+        verified_ns=int(verified) if verified is not None else None,
+    )
+
+
+def _outcome_entry(outcome: PodOutcome) -> Obj:
+    return {"evicted": list(outcome.evicted), "placesAll": outcome.places_all}
+
+
+def _outcome(entry: Mapping[str, Any]) -> PodOutcome:
+    return PodOutcome(tuple(str(pod) for pod in entry["evicted"]), bool(entry["placesAll"]))
+
+
+def _victim_entry(victim: PodVictim) -> Obj:
+    entry: Obj = {
+        "pod": victim.written,
+        "node": victim.node,
+        "priority": victim.priority,
+        "podGroup": victim.group,
+        "violatesBudget": victim.violates_budget,
+    }
+    if victim.running_since_ns is not None:
+        entry["runningSince"] = format_time(victim.running_since_ns)
+        entry["runningSinceUnixNano"] = str(victim.running_since_ns)
+    return entry
+
+
+def _victim(entry: Mapping[str, Any]) -> PodVictim:
+    namespace, _, name = str(entry["pod"]).partition("/")
+    since = entry.get("runningSinceUnixNano")
+    return PodVictim(
+        namespace=namespace,
+        name=name,
+        node=str(entry["node"]),
+        priority=int(entry["priority"]),
+        group=str(entry["podGroup"]),
+        running_since_ns=int(since) if since is not None else None,
+        violates_budget=bool(entry["violatesBudget"]),
+    )

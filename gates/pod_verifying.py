@@ -1,0 +1,72 @@
+"""Follows the outlook for a Workload's pods until it can be said whether it was right.
+
+A row beside the others, as that for the quota: it adds a record and never changes a gate. It begins when the quota has
+its result, and ends when every pod has a node, when a window as long as that of a gate is over, or with the replica.
+"""
+
+from dataclasses import replace
+
+from engine.forecasting.verification import Judgement, Result
+from engine.outlook.judging import judge
+from gates.actions import Decision, EmitEvent, RecordForecast, Step
+from gates.forecasts import ForecastRecord
+from gates.pod_records import PodRecord
+from gates.settings import Settings
+from gates.view import Group, Reach, Worker
+
+_QUIET = (Result.EXACT, Result.NONE)
+
+
+def with_pod_verification(decision: Decision, group: Group, now_ns: int, settings: Settings) -> Decision:
+    """Add to a decision what is to be written about the pods behind the last opening."""
+    workload, record = group.workload, group.workload.forecast
+    if workload.deleted or workload.check is None or record is None or record.pods is None:
+        return decision
+    if record.pods.result is not Result.PENDING or record.result is Result.PENDING:
+        return decision
+    if any(isinstance(action, RecordForecast) for action in decision.actions):
+        return decision  # one record at a time; what is written leads to another look
+    judgement = _judgement(record, record.pods, group, now_ns, settings)
+    if judgement is None:
+        remaining = _remaining(group.worker(record.cluster), now_ns, settings)
+        return replace(decision, requeue_ns=min(decision.requeue_ns or remaining, remaining)) if remaining else decision
+    pods = replace(record.pods, result=judgement.result, message=judgement.message, verified_ns=now_ns)
+    steps = (*decision.steps, Step((RecordForecast(replace(record, pods=pods)),)))
+    if judgement.result not in _QUIET:
+        message = f"Forecast of pods for cluster {record.cluster}: {judgement.result}. {judgement.message}"
+        steps = (*steps, Step((EmitEvent("ForecastMissed", message),), best_effort=True))
+    return replace(decision, steps=steps)
+
+
+def _judgement(
+    record: ForecastRecord, pods: PodRecord, group: Group, now_ns: int, settings: Settings
+) -> Judgement | None:
+    """Return the result, None while it is not known."""
+    worker = group.worker(record.cluster)
+    if worker is None:
+        return Judgement(Result.OVERTAKEN, "the cluster is no longer in use")
+    if worker.reach is not Reach.SYNCED:
+        return None
+    replica = worker.replica
+    if replica is None or replica.uid != record.replica_uid:
+        return Judgement(Result.OVERTAKEN, "the copy was withdrawn before its pods had nodes")
+    if not replica.is_true("QuotaReserved") and not replica.is_true("Finished"):
+        return Judgement(Result.NONE, "no pods were made: there is no quota")
+    witness = worker.pod_witness
+    is_due = replica.is_true("Finished") or _remaining(worker, now_ns, settings) == 0
+    if witness is None:
+        return Judgement(Result.NONE, "the pods of the cluster are no longer followed") if is_due else None
+    if witness.missed:
+        return Judgement(Result.NONE, witness.missed)
+    if witness.landed.placed < pods.outlook.pods and not is_due:
+        return None
+    return judge(pods.outlook, witness.anew, witness.landed)
+
+
+def _remaining(worker: Worker | None, now_ns: int, settings: Settings) -> int:
+    """Return how long the pods may still take to find nodes, counted from the quota."""
+    replica = worker.replica if worker is not None else None
+    if worker is None or replica is None or not replica.is_true("QuotaReserved"):
+        return 0
+    since_ns = replica.since_ns("QuotaReserved") - worker.clock_skew_ns
+    return max(0, since_ns + settings.timeout_ns - now_ns)
