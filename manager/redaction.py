@@ -10,6 +10,8 @@ from workerclient.errors import printable
 
 HIDDEN: Final = "(hidden)"
 
+_LONGEST: Final = 16 << 10
+"""Beyond this a text is cut, whoever wrote it: no name or message of a worker fills the log."""
 _SECRETS: Final = (
     (re.compile(r"(?i)\b(bearer|basic)\s+[\w\-.~+/=]{8,}"), rf"\1 {HIDDEN}"),
     (re.compile(r"\beyJ[\w\-]+\.[\w\-]+(\.[\w\-]*)?"), HIDDEN),
@@ -49,6 +51,8 @@ def visible(value: Any) -> Any:
 
 
 def _redacted_text(text: str) -> str:
+    if len(text) > _LONGEST:
+        text = f"{text[:_LONGEST]}… ({len(text)} characters)"
     for pattern, replacement in _SECRETS:
         text = pattern.sub(replacement, text)
     return str(visible(text))
