@@ -3,13 +3,14 @@
     python -m benchmarks pod_forecast
 
 A worker of 1,000 nodes with 10,000 pods of Jobs, ten to each, as real ones are written: environment, volumes, status of
-containers. What is kept is what the daemon keeps: its cache, its index and its model. There is no network.
+containers. A second one is the worst that is known: 50 nodes, each with ten pods that are alike in everything. What is
+kept is what the daemon keeps: its cache, its index and its model. There is no network.
 """
 
 import gc
 import time
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import orjson
@@ -33,6 +34,7 @@ PODS_PER_JOB = 10
 NOW = parse_time("2026-06-01T12:00:00Z")
 _START = "2026-06-01T11:00:00Z"
 _PER_NODE = PODS // NODES
+NODES_ALIKE = 50
 
 
 class Watched:
@@ -139,6 +141,26 @@ def _outlook(watched: Watched, count: int, cpu: str, priority: int) -> tuple[Pod
     return found[0], spent
 
 
+def _alike() -> Watched:
+    """Return a worker on which everybody may be evicted as well as anybody else."""
+    watched = Watched()
+    for number in range(NODES_ALIKE):
+        watched.model.apply(_node(number))
+    for number in range(NODES_ALIKE * _PER_NODE):
+        raw = _pod(number)
+        raw["spec"] |= {"nodeName": f"node-{number % NODES_ALIKE}", "priority": 0}
+        watched.put(raw)
+    return watched
+
+
+def _print_outlooks(watched: Watched, questions: Iterable[tuple[int, str, int]]) -> None:
+    print("| pods that come | verdict | evicted | ms of processor time |")
+    print("|---|---|---|---|")
+    for count, cpu, priority in questions:
+        found, spent = _outlook(watched, count, cpu, priority)
+        print(f"| {count} x {cpu} cpu, priority {priority} | {found.verdict} | {len(found.victims)} | {spent:.1f} |")
+
+
 def run() -> None:
     """Print the table."""
     lines = [orjson.dumps(_pod(number)) for number in range(PODS)]
@@ -146,8 +168,6 @@ def run() -> None:
     event = min(_milliseconds(lambda: _repeat(watched, lines[:1000])) for _ in range(3))
     print(f"\nForecasts of pods: {NODES} nodes, {PODS} pods, {PODS_PER_JOB} of a Job")
     print(f"{kept:.0f} bytes kept per pod of {sum(map(len, lines)) / PODS:.0f} bytes of JSON; {event:.0f} us per event")
-    print("| pods that come | verdict | evicted | ms of processor time |")
-    print("|---|---|---|---|")
-    for count, cpu, priority in ((1, "0", 100), (1, "4", 100), (16, "4", 100), (64, "4", 100), (64, "4", 0)):
-        found, spent = _outlook(watched, count, cpu, priority)
-        print(f"| {count} x {cpu} cpu, priority {priority} | {found.verdict} | {len(found.victims)} | {spent:.1f} |")
+    _print_outlooks(watched, ((1, "0", 100), (1, "4", 100), (16, "4", 100), (64, "4", 100), (64, "4", 0)))
+    print(f"\n{NODES_ALIKE} nodes with {_PER_NODE} pods each, all alike")
+    _print_outlooks(_alike(), ((1, "4", 100), (6, "4", 100), (64, "4", 100)))

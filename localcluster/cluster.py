@@ -118,6 +118,10 @@ class LocalCluster:
         """Return who asked for what so far."""
         return self._server.traffic
 
+    def change_release(self, version: str) -> None:
+        """Say another version from now on, as an upgraded cluster does; what is served stays the same."""
+        self._server.discovery.release = version
+
     # Life
 
     async def __aenter__(self) -> Self:

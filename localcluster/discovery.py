@@ -43,6 +43,8 @@ class Discovery:
     """The documents, made once from the served kinds."""
 
     def __init__(self, kinds: Iterable[Kind]) -> None:
+        self.release: str = VERSION["gitVersion"]
+        """Which release of Kubernetes the server says it is."""
         self._versions: dict[tuple[str, str], list[_Resource]] = {}
         for kind in kinds:
             self._versions.setdefault((kind.group, kind.version), []).append(_resource(kind))
@@ -57,7 +59,7 @@ class Discovery:
             case [""]:
                 return {"paths": self._paths()}, "application/json"
             case ["version"]:
-                return VERSION, "application/json"
+                return {**VERSION, "gitVersion": self.release}, "application/json"
             case ["api" | "apis"] if "as=APIGroupDiscoveryList" in accept:
                 return self._aggregated(core=parts == ["api"]), _AGGREGATED
             case ["api"]:

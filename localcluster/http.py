@@ -65,7 +65,7 @@ class ApiServer:
         self._users = users
         self._handlers = Handlers(store, users)
         self._routes = Routes(store.ledger.collections.values())
-        self._discovery = Discovery(kinds)
+        self.discovery = Discovery(kinds)
         self._openapi = OpenApi(kinds)
         self.watches = Watches(store.ledger.collections, store.clock, lambda: store.ledger.revision, watch_buffer)
 
@@ -200,7 +200,7 @@ class ApiServer:
             body = self._openapi.find(request.path)
             found = (body, JSON) if body is not None else None
         else:
-            document = self._discovery.find(request.path, raw.headers.get("Accept", ""))
+            document = self.discovery.find(request.path, raw.headers.get("Accept", ""))
             found = (orjson.dumps(document[0]), document[1]) if document is not None else None
         if found is None:
             raise no_such_path()

@@ -5,7 +5,7 @@ from the other. An eviction is laid to a Workload when it happened on a node tha
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
@@ -86,6 +86,17 @@ class PodForecasts:
         self._asked.setdefault(key, deque(maxlen=_REMEMBERED)).append((now_ns, forecast))
         return found
 
+    def foresee(self, workload: Mapping[str, Any], forecast: Forecast, now_ns: int) -> PodOutlook | None:
+        """Return what would become of the pods of a Workload that nobody submitted, on the worker's clock."""
+        if forecast.verdict not in _QUOTA_IS_THERE:
+            return None
+        why = self.observation.why_silent()
+        if why:
+            return unsupported(why, now_ns)
+        metadata = workload["metadata"]
+        key = ObjectKey(str(metadata["namespace"]), str(metadata["name"]))
+        return self._of_pod_sets(key, workload["spec"]["podSets"], forecast, now_ns)
+
     def witness(self, hub: HubRecord, record: PodRecord, uid: str, opened_ns: int, skew_ns: int) -> PodWitness | None:
         """Return what was seen of the pods since a gate was opened; None while nodes and pods are not known."""
         key = Key(hub.namespace, hub.name)
@@ -140,14 +151,19 @@ class PodForecasts:
         return _Trial(uid, self.observation.lists, ask)
 
     def _ask(self, hub: HubRecord, forecast: Forecast, now_ns: int) -> PodOutlook:
-        model, mode = self.observation.model, self.observation.mode
         if not hub.document:
-            return unsupported("the pod templates of the Workload are not known", now_ns, str(mode))
+            why = "the pod templates of the Workload are not known"
+            return unsupported(why, now_ns, str(self.observation.mode))
+        pod_sets = orjson.loads(hub.document)["spec"].get("podSets") or []
+        return self._of_pod_sets(ObjectKey(hub.namespace, hub.name), pod_sets, forecast, now_ns)
+
+    def _of_pod_sets(
+        self, key: ObjectKey, pod_sets: Sequence[Mapping[str, Any]], forecast: Forecast, now_ns: int
+    ) -> PodOutlook:
+        model, mode = self.observation.model, self.observation.mode
         if sum(each.count for each in forecast.pod_sets) > MOST_PODS:
             return unsupported(f"more than {MOST_PODS} pods", now_ns, str(mode))
-        key = ObjectKey(hub.namespace, hub.name)
         assigned = [AssignedPods(each.name, each.count, self._flavors(each.flavors)) for each in forecast.pod_sets]
-        pod_sets: list[Mapping[str, Any]] = orjson.loads(hub.document)["spec"].get("podSets") or []
         own = set(self.observation.pods_of(key, self._owner(key)))
         leaving = [pod for victim in forecast.victims for pod in self._pods_of(victim)]
         try:

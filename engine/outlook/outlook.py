@@ -6,7 +6,6 @@ gone when the new pods arrive, and that they still hold their nodes.
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from itertools import permutations
 from typing import Final
 
 from config.api.meta import NANOSECONDS, ObjectKey
@@ -18,7 +17,6 @@ from engine.pods.resources import CPU
 from engine.pods.unmodelled import concerns
 from engine.pods.values import BoundPod, Mode, PendingPod
 
-_MOST_ORDERS: Final = 6
 _MILLI: Final = 1000
 
 
@@ -32,7 +30,7 @@ def pod_outlook(
     """Return what kube-scheduler does with these pods, of which each set holds equal ones; `leaving` are the pods of
     the workloads that are preempted for them."""
     pods = [pod for each in pod_sets for pod in each]
-    refused = _refusal(model, pods)
+    refused = _refusal(model, [each[0] for each in pod_sets])
     if refused:
         return unsupported(refused, now_ns, str(mode))
     emptied = _emptied(model, leaving)
@@ -45,7 +43,7 @@ def pod_outlook(
         return PodOutlook(
             PodVerdict.FITS, now_ns, str(mode), pods=len(pods), outcomes=outcomes, approximate=approximate
         )
-    ways = Ways(mode, pod_sets, len(model.nodes))
+    ways = Ways(mode, pod_sets)
     try:
         _follow_all(ways, starts, pod_sets, leaving)
     except UnsupportedError as error:
@@ -60,8 +58,7 @@ def _follow_all(
     ways: Ways, starts: Sequence[PodModel], pod_sets: Sequence[Sequence[PendingPod]], leaving: Collection[ObjectKey]
 ) -> None:
     emptied, *crowded = starts
-    for order in list(permutations(pod_sets))[:_MOST_ORDERS] if len(pod_sets) <= 3 else [pod_sets]:
-        pods = [pod for each in order for pod in each]
+    for pods in ways.orders(pod_sets):
         for is_patient in (False, True):
             arrived = _with_arrivals(emptied, pods)
             ways.follow(Way(arrived, ways.queue_of(arrived, pods), is_patient=is_patient))
@@ -72,7 +69,7 @@ def _follow_all(
 
 
 def _refusal(model: PodModel, pods: Sequence[PendingPod]) -> str:
-    """Return what of the pods is not modelled; what concerns groups is found when their cycle is."""
+    """Return what of pods, one of each kind, is not modelled; what concerns groups is found when their cycle is."""
     for pod in pods:
         if pod.unsupported:
             return f'Pod "{pod.key}": {pod.unsupported[0]}'
@@ -124,7 +121,7 @@ def _of_ends(ways: Ways, model: PodModel, empty: PodOutlook) -> PodOutlook:
     message = _message(first, empty.pods)
     if not is_complete or len(outcomes) > 1:
         verdict = PodVerdict.AMBIGUOUS
-        message = f"{len(outcomes)} outcomes are possible" if is_complete else "more is possible than was followed"
+        message = f"{len(outcomes)} outcomes are possible" if is_complete else ways.reason
     elif first.unplaced:
         verdict = PodVerdict.CANNOT
     else:

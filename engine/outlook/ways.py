@@ -8,25 +8,30 @@ Invariant: what is followed is a fork; the model that was given stays as it is.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final
+from typing import Final, TypeVar
 
 from config.api.meta import ObjectKey
+from engine.outlook.orders import possible_orders
 from engine.outlook.room import room_by_node
 from engine.outlook.values import PodVictim
 from engine.pods.answer import Outcome, Result, UnitKind
+from engine.pods.effort import Effort, TooMuchEffortError
 from engine.pods.model import PodModel
-from engine.pods.predict import predict_group, predict_pod
+from engine.pods.predict import Bounds, predict_group, predict_pod
 from engine.pods.snapshot import kind_of
 from engine.pods.values import NOT_STARTED, BoundPod, Mode, PendingPod
 
 MOST_OUTCOMES: Final = 8
 """A longer list of possible outcomes promises nothing, so no more are looked for."""
 _MOST_CYCLES: Final = 400
-_MOST_NODES_LOOKED_AT: Final = 5_000
-"""In all cycles together: whoever asks waits for the answer."""
+_MOST_STEPS: Final = 20_000
+"""In all cycles together: everybody else waits meanwhile, which is to be about a tenth of a second at most."""
+_MOST_CHOICES: Final = 4 * MOST_OUTCOMES
+"""Of one cycle."""
 _FEW_PODS: Final = 6
 """Of so few pods every moment is followed at which those who leave may be gone; of more, the first and the last."""
 _Item = tuple[UnitKind, ObjectKey]
+_Each = TypeVar("_Each")
 
 
 class UnsupportedError(ValueError):
@@ -60,25 +65,48 @@ class End:
 class Ways:
     """All ways of one Workload's pods."""
 
-    def __init__(self, mode: Mode, pod_sets: Sequence[Sequence[PendingPod]], nodes: int) -> None:
+    def __init__(self, mode: Mode, pod_sets: Sequence[Sequence[PendingPod]]) -> None:
         self._mode = mode
         self._own = {pod.key: number for number, pods in enumerate(pod_sets) for pod in pods}
-        self._budget = min(_MOST_CYCLES, _MOST_NODES_LOOKED_AT // max(nodes, 1))
-        self._is_spent = False
+        self._cycles_left = _MOST_CYCLES
+        self._effort = Effort(_MOST_STEPS)
+        self._bounds = Bounds(_MOST_CHOICES, self._effort)
         self._seen: set[object] = set()
         self.is_complete = True
+        self.reason = "more is possible than was followed"
+        """Why not everything was followed, where it was not."""
+        self._is_spent = False
         self.approximate: dict[str, None] = {}
         self.ends: dict[tuple[frozenset[ObjectKey], bool], End] = {}
 
     def follow(self, start: Way) -> None:
         """Follow a way and all that branch off it."""
+        try:
+            self._follow(start)
+        except TooMuchEffortError as error:
+            self.is_complete, self.reason, self._is_spent = False, str(error), True
+
+    def _follow(self, start: Way) -> None:
         stack: list[Callable[[], list[Way]]] = [lambda: [start]]
         while stack and not self._is_spent and (self.is_complete or not self.ends):
             for way in reversed(stack.pop()()):
+                self._effort.spend(self._toll(way))
                 seen = self._signature(way)
                 if seen not in self._seen:
                     self._seen.add(seen)
                     stack += reversed(self._step(way))
+
+    def _toll(self, way: Way) -> int:
+        """Return the steps that a cycle takes before anything is tried; for a group all pods are put in order."""
+        is_of_group = bool(way.queue) and way.queue[0][0] is UnitKind.POD_GROUP
+        return len(way.model.nodes) + len(self._own) + (2 * way.model.bound_count() if is_of_group else 0)
+
+    def orders(self, alike: Sequence[Sequence[_Each]]) -> list[tuple[_Each, ...]]:
+        """Return the orders in which unlike ones are followed; where these are not all, nothing is promised."""
+        found, is_complete = possible_orders(alike)
+        if not is_complete:
+            self.is_complete, self.reason = False, "unlike pods may come in more orders than were followed"
+        return found
 
     def queue_of(self, model: PodModel, pods: Iterable[PendingPod]) -> tuple[_Item, ...]:
         """Return who has a cycle: pods alone, and groups once."""
@@ -92,7 +120,7 @@ class Ways:
         """Return what may come next, to be worked out when it is followed."""
         if not way.queue:
             if way.leaving:
-                return [lambda: [self._after_leaving(way)]]
+                return [lambda: self._after_leaving(way)]
             self._end(way)
             return []
         kind, key = way.queue[0]
@@ -100,12 +128,11 @@ class Ways:
             filled = self._filled(way)
             if filled is not None:
                 return [lambda: [filled]]
-        if self._budget == 0:
-            self.is_complete, self._is_spent = False, True
-            return []
-        self._budget -= 1
+        if self._cycles_left == 0:
+            raise TooMuchEffortError(_MOST_CYCLES)
+        self._cycles_left -= 1
         predict = predict_pod if kind is UnitKind.POD else predict_group
-        forecast = predict(way.model, key, self._mode)
+        forecast = predict(way.model, key, self._mode, bounds=self._bounds)
         self.is_complete &= forecast.is_complete
         self.approximate.update(dict.fromkeys(forecast.approximate))
         self.is_complete &= len({outcome.victims for outcome in forecast.outcomes}) <= MOST_OUTCOMES
@@ -147,8 +174,8 @@ class Ways:
             case Result.PREEMPTING | Result.WAITING if outcome.units:
                 after = self._evicting(replace(way, queue=rest), outcome)
                 if len(self._own) <= _FEW_PODS:
-                    return [self._after_leaving(after), after]
-                return [after if after.is_patient else self._after_leaving(after)]
+                    return [*self._after_leaving(after), after]
+                return [after] if after.is_patient else self._after_leaving(after)
         text = outcome.reason.text if outcome.reason is not None else ""
         return [replace(way, queue=self._without_equals(way), problem=text or way.problem)]
 
@@ -177,8 +204,8 @@ class Ways:
             model.put_pod(key, replace(model.pending[key], nominated_node=node))
         return replace(way, model=model, victims=victims, leaving=way.leaving | (victims.keys() - way.victims.keys()))
 
-    def _after_leaving(self, way: Way) -> Way:
-        """Let those who leave be gone: nominated pods get their nodes, and who found none tries again."""
+    def _after_leaving(self, way: Way) -> list[Way]:
+        """Let those who leave be gone: nominated pods get their nodes, and who found none tries again, in any order."""
         model = way.model.fork()
         for key in way.leaving:
             model.put_pod(key, None)
@@ -190,8 +217,12 @@ class Ways:
                 model.put_pod(key, bound_to(pod, pod.nominated_node) if is_room else replace(pod, nominated_node=""))
         waiting = [item for item in way.queue if item[0] is UnitKind.POD_GROUP or item[1] in model.pending]
         again = self.queue_of(model, (model.pending[key] for key in self._own if key in model.pending))
-        queue = (*waiting, *(item for item in again if item not in waiting))
-        return replace(way, model=model, queue=queue, leaving=frozenset())
+        alike: dict[object, list[_Item]] = {}
+        for item in again:
+            if item not in waiting:
+                alike.setdefault(self._own.get(item[1], item[1]), []).append(item)
+        orders = self.orders(list(alike.values()))
+        return [replace(way, model=model, queue=(*waiting, *order), leaving=frozenset()) for order in orders]
 
     def _end(self, way: Way) -> None:
         unplaced = sum(key in way.model.pending for key in self._own)

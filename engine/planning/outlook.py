@@ -1,7 +1,8 @@
 """What one worker would do with a job that it does not have: its forecast, and what is missing where it does not fit.
 
 The forecast is the one that the daemon makes for a copy, so that a plan and what happens after a submission cannot
-differ for any reason but a change of the cluster. Pods are not looked at here: a place for them is `Outlook.notes`.
+differ for any reason but a change of the cluster. What the pods would do to other pods is added
+by whoever knows the nodes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,6 +16,7 @@ from engine.forecasting.forecast import Forecast, Verdict, unsupported
 from engine.forecasting.observed import ObservedCluster
 from engine.forecasting.planning import of_copy, predict_copy
 from engine.objects.workloads import AdmittedWorkload
+from engine.outlook.values import PodOutlook
 from engine.reporting.explanation import ResourceTrial, UnsuitableFlavor
 
 Raw = Mapping[str, Any]
@@ -47,6 +49,8 @@ class Outlook:
     """Pod sets that would run with fewer pods than asked for."""
     notes: tuple[str, ...] = ()
     """What else there is to say, each a sentence."""
+    pods: PodOutlook | None = None
+    """What would become of the pods once the quota is there; None where pods are not followed, or would not come."""
 
 
 def look_ahead(cluster: ObservedCluster, raw: Raw, promised: Iterable[AdmittedWorkload], now_ns: int) -> Outlook:

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from config.api.meta import ObjectKey
 from config.api.selectors import matches_selector
 from engine.pods.answer import UnitKind
+from engine.pods.effort import Effort
 from engine.pods.units import Unit
 from engine.pods.values import BoundPod, Budget, Mode
 
@@ -48,7 +49,7 @@ class _Charged(NamedTuple):
 class Ledger:
     """Finds the budgets of pods and charges them."""
 
-    def __init__(self, budgets: Iterable[Budget], rules: ChargeRules) -> None:
+    def __init__(self, budgets: Iterable[Budget], rules: ChargeRules, effort: Effort | None = None) -> None:
         """Take the budgets as they stand; one without a selector covers nothing."""
         self._by_label: dict[str, dict[tuple[str, str], list[Budget]]] = {}
         self._by_namespace: dict[str, list[Budget]] = {}
@@ -60,6 +61,7 @@ class Ledger:
             elif budget.selector.get("matchExpressions"):
                 self._by_namespace.setdefault(namespace, []).append(budget)
         self._rules = rules
+        self._effort = effort or Effort()
         self._covering: dict[ObjectKey, list[Budget]] = {}
 
     @property
@@ -122,6 +124,7 @@ class Ledger:
     def _charge(self, units: Iterable[Unit], spent: Mapping[ObjectKey, int]) -> _Charged:
         after, violations = dict(spent), {}
         for unit in units:
+            self._effort.spend()
             overdrawing = 0
             for pod in unit.pods:
                 overdrawing += self._charge_pod(pod, after)

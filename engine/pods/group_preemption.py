@@ -190,7 +190,8 @@ class GroupCycle:
             self._add_nothing(Reason(ReasonCode.STILL_INFEASIBLE, text), members, short, possibilities)
         if not enough:
             return
-        ledger = Ledger(self._snapshot.model.budgets.values(), ChargeRules.of(self._mode, UnitKind.POD_GROUP))
+        rules = ChargeRules.of(self._mode, UnitKind.POD_GROUP)
+        ledger = Ledger(self._snapshot.model.budgets.values(), rules, self._snapshot.effort)
         task = GroupTask(cleared, members, self._rules, units, ledger, self._limit, self._explains, self._trials)
         first: GroupEnd | None = None
         for end in self._ends(task, enough):

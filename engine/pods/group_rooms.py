@@ -82,6 +82,7 @@ class FrozenRoom:
 
     def put_back(self, unit: Unit) -> bool:
         """Put the unit back if every member still fits where it is; places without members have room."""
+        self._snapshot.effort.spend(len(unit.pods))
         pods = [pod for pod in unit.pods if pod.node in self._claims]
         for pod in pods:
             self._load(pod.node).add(pod.footprint)
@@ -131,6 +132,7 @@ class ReplacedRoom:
 
     def put_back(self, unit: Unit) -> bool:
         """Put the unit back if the group can still be placed somehow."""
+        self._snapshot.effort.spend(len(unit.pods))
         self._snapshot.add(unit.pods)
         if self._fit.has_room(_nodes_of(unit)):
             return True

@@ -197,6 +197,10 @@ class PodModel:
         """Return the bound pods that want others near or far."""
         return self._opinionated.values()
 
+    def bound_count(self) -> int:
+        """Return how many pods have a node."""
+        return len(self._node_of)
+
     def bound_pod(self, key: ObjectKey) -> BoundPod | None:
         """Return a bound pod."""
         name = self._node_of.get(key)

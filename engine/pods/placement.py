@@ -100,6 +100,7 @@ class _Placer:
         return not remaining or (self._rules.stops_early and self._placed + remaining < self._rules.needed)
 
     def _choices(self) -> list[int | None]:
+        self._snapshot.effort.spend()
         position = len(self._chosen)
         pod, kind = self._members[position], self._kinds[position]
         own = usable_nomination(self._snapshot, pod)

@@ -97,7 +97,8 @@ class PodCycle:
 
     def _options(self) -> list[NodeOption]:
         model = self._snapshot.model
-        ledger = Ledger(model.budgets.values(), ChargeRules.of(self._mode, UnitKind.POD))
+        rules = ChargeRules.of(self._mode, UnitKind.POD)
+        ledger = Ledger(model.budgets.values(), rules, self._snapshot.effort)
         trials = NodeTrials(self._snapshot, self._kind, ledger, explains=self._explains)
         options: list[NodeOption] = []
         curable = successful = 0

@@ -4,11 +4,12 @@ Invariant: the model is not changed, and equal models give equal answers.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from config.api.meta import ObjectKey
 from engine.pods.answer import Forecast, Outcome, Reason, ReasonCode, Result, UnitKind
+from engine.pods.effort import Effort
 from engine.pods.group_preemption import GroupCycle
 from engine.pods.membership import mismatch
 from engine.pods.model import PodModel
@@ -26,25 +27,40 @@ class NotPendingError(ValueError):
     """Asked about a pod or group for which no pod waits for a node."""
 
 
-def predict_pod(model: PodModel, key: ObjectKey, mode: Mode = Mode.V1_37, *, explain: bool = False) -> Forecast:
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How far a forecast goes where much is possible."""
+
+    choices: int = FREE_CHOICES
+    effort: Effort = field(default_factory=Effort)
+    """Beyond it `TooMuchEffortError` is raised."""
+
+
+def predict_pod(
+    model: PodModel, key: ObjectKey, mode: Mode = Mode.V1_37, *, explain: bool = False, bounds: Bounds | None = None
+) -> Forecast:
     """Forecast a pending pod; a member of a group is scheduled with its group, so the answer is the group's."""
+    bounds = bounds or Bounds()
     pod = model.pending.get(key)
     if pod is None:
         raise NotPendingError(f"Pod {key} is not waiting for a node")
     if pod.group is not None:
-        return predict_group(model, pod.group, mode, explain=explain)
+        return predict_group(model, pod.group, mode, explain=explain, bounds=bounds)
     if pod.is_terminating:
         raise NotPendingError(f"Pod {key} is being deleted and will not be scheduled")
-    snapshot = Snapshot(model, [key])
+    snapshot = Snapshot(model, [key], bounds.effort)
     refused = _unsupported(model, UnitKind.POD, key, [pod], mode)
     if refused is not None:
         return refused
-    forecast = PodCycle(snapshot, pod, mode, limit=_limit(snapshot), explains=explain).run()
+    forecast = PodCycle(snapshot, pod, mode, limit=_limit(snapshot, bounds), explains=explain).run()
     return _with_approximations(forecast, model, [pod])
 
 
-def predict_group(model: PodModel, key: ObjectKey, mode: Mode = Mode.V1_37, *, explain: bool = False) -> Forecast:
+def predict_group(
+    model: PodModel, key: ObjectKey, mode: Mode = Mode.V1_37, *, explain: bool = False, bounds: Bounds | None = None
+) -> Forecast:
     """Forecast a group of which pods are pending."""
+    bounds = bounds or Bounds()
     waiting = model.pending_members(key)
     members = [pod for pod in waiting if not pod.is_terminating]
     if not members:
@@ -59,14 +75,14 @@ def predict_group(model: PodModel, key: ObjectKey, mode: Mode = Mode.V1_37, *, e
     disagreement = mismatch(group, members, model.bound_members(key).values(), mode)
     if disagreement is not None:
         return Forecast(UnitKind.POD_GROUP, key, mode, (Outcome(Result.ERROR, reason=disagreement),))
-    snapshot = Snapshot(model, (pod.key for pod in waiting))
-    forecast = GroupCycle(snapshot, group, members, mode, limit=_limit(snapshot), explains=explain).run()
+    snapshot = Snapshot(model, (pod.key for pod in waiting), bounds.effort)
+    forecast = GroupCycle(snapshot, group, members, mode, limit=_limit(snapshot, bounds), explains=explain).run()
     return _with_approximations(forecast, model, members)
 
 
-def _limit(snapshot: Snapshot) -> int:
+def _limit(snapshot: Snapshot, bounds: Bounds) -> int:
     """Return how many free choices are followed: where the scheduler samples nodes, listing ties has no meaning."""
-    return 1 if len(snapshot.nodes) >= SMALLEST_SAMPLE else FREE_CHOICES
+    return 1 if len(snapshot.nodes) >= SMALLEST_SAMPLE else bounds.choices
 
 
 def _gate(model: PodModel, key: ObjectKey, group: PodGroup | None, waiting: int) -> Reason | None:

@@ -89,13 +89,12 @@ class _Search:
         self._is_complete = True
 
     def run(self) -> tuple[list[Reprieved], bool]:
-        ends: list[Reprieved] = []
+        ends: dict[tuple[object, ...], Reprieved] = {}
         waiting: list[tuple[int, ...]] = [()]
         while waiting and len(ends) < self._limit:
             end = self._follow(waiting.pop(), waiting)
-            if end not in ends:
-                ends.append(end)
-        return ends, self._is_complete and not waiting
+            ends.setdefault(tuple(unit.identity for unit in end.victims), end)
+        return list(ends.values()), self._is_complete and not waiting
 
     def _follow(self, decisions: tuple[int, ...], waiting: list[tuple[int, ...]]) -> Reprieved:
         """Go one way; `decisions` picks among the possibilities met, and those met anew are left in `waiting`."""

@@ -6,6 +6,7 @@ from copy import copy
 from typing import Final, NamedTuple
 
 from config.api.meta import ObjectKey
+from engine.pods.effort import Effort
 from engine.pods.explanation import NodeAnswer
 from engine.pods.load import NodeLoad, Shortage
 from engine.pods.model import PodModel
@@ -34,11 +35,12 @@ class Suitability(NamedTuple):
 class Snapshot:
     """Nodes by index, their loads, and the pods that are nominated to them."""
 
-    __slots__ = ("_suitability", "index", "loads", "model", "nodes", "nominated")
+    __slots__ = ("_suitability", "effort", "index", "loads", "model", "nodes", "nominated")
 
-    def __init__(self, model: PodModel, cycling: Iterable[ObjectKey]) -> None:
+    def __init__(self, model: PodModel, cycling: Iterable[ObjectKey], effort: Effort | None = None) -> None:
         """Copy the loads of the nodes that are there; no room is held for the pods that are `cycling` themselves."""
         self.model = model
+        self.effort = effort or Effort()
         self.nodes: list[Node] = []
         self.loads: list[NodeLoad] = []
         self.index: dict[str, int] = {}
@@ -78,6 +80,7 @@ class Snapshot:
 
     def fits(self, place: int, kind: PodKind) -> bool:
         """Tell whether a pod fits, with the nominated pods that it must yield to counted as present."""
+        self.effort.spend()
         if not self.nominated:
             return self.loads[place].fits(self.nodes[place], kind.footprint)
         with self.reserved(place, kind.priority) as load:

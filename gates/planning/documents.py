@@ -7,6 +7,7 @@ from typing import Any, Final
 from config.api.meta import NANOSECONDS, ObjectKey, format_time
 from config.api.quantity import format_amount
 from engine.forecasting.forecast import ForecastVictim, Verdict
+from engine.outlook.values import PodOutlook, PodVictim
 from engine.planning.outlook import Outlook, Shortfall
 from engine.planning.sizes import MAX_SIZE, Sizes
 from gates.planning.choosing import Choice, Prospect
@@ -84,7 +85,15 @@ def _worker(prospect: Prospect, now_ns: int) -> Obj:
     entry: Obj = {"name": prospect.name, "verdict": _verdict(prospect), "reliable": prospect.reliable}
     outlook = prospect.outlook
     if outlook is None:
-        return {**entry, "message": prospect.problem, "victims": [], "missing": [], "largest": None, "notes": []}
+        return {
+            **entry,
+            "message": prospect.problem,
+            "victims": [],
+            "missing": [],
+            "largest": None,
+            "pods": None,
+            "notes": [],
+        }
     forecast = outlook.forecast
     notes = [*outlook.notes, *(forecast.labels), *_gate_notes(prospect)]
     if outlook.reduced:
@@ -100,6 +109,7 @@ def _worker(prospect: Prospect, now_ns: int) -> Obj:
         "missing": [_shortfall(each) for each in outlook.shortfalls] if forecast.verdict is Verdict.CANNOT else [],
         "unsuitable": list(outlook.unsuitable) if forecast.verdict is Verdict.CANNOT else [],
         "largest": _sizes(prospect.sizes),
+        "pods": _pods(outlook.pods),
         "notes": notes,
     }
 
@@ -131,6 +141,35 @@ def _victim(victim: ForecastVictim, outlook: Outlook, now_ns: int) -> Obj:
         "preemptionCost": victim.preemption_cost,
         "costInDecision": None if costs is None else costs.get(ObjectKey(victim.namespace, victim.name), 0),
         "leavingAlready": victim.in_flight,
+    }
+
+
+def _pods(outlook: PodOutlook | None) -> Obj | None:
+    """Return what would become of the pods; None where they are not followed, or would not come."""
+    if outlook is None:
+        return None
+    return {
+        "verdict": str(outlook.verdict),
+        "mode": outlook.mode,
+        "message": outlook.message,
+        "pods": outlook.pods,
+        "complete": outlook.is_complete,
+        "victims": [_pod_victim(victim, outlook.made_ns) for victim in outlook.victims],
+        "outcomes": [{"evicted": list(each.evicted), "placesAll": each.places_all} for each in outlook.outcomes],
+        "cost": {_camel(name): value for name, value in asdict(outlook.cost).items()},
+        "approximate": list(outlook.approximate),
+    }
+
+
+def _pod_victim(victim: PodVictim, now_ns: int) -> Obj:
+    since = victim.running_since_ns
+    return {
+        "pod": victim.written,
+        "node": victim.node,
+        "priority": victim.priority,
+        "podGroup": victim.group,
+        "violatesBudget": victim.violates_budget,
+        "runningSeconds": None if since is None else max(0, now_ns - since) // NANOSECONDS,
     }
 
 

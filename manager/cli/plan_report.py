@@ -38,6 +38,12 @@ def _plan(plan: Obj, screen: Screen, *, is_wide: bool) -> list[str]:
     victims = [{**victim, "worker": worker["name"]} for worker in plan["workers"] for victim in worker["victims"]]
     if victims:
         lines += ["", *table(_VICTIMS, victims, screen, is_wide=is_wide)]
+    with_pods = [{**worker["pods"], "worker": worker["name"]} for worker in plan["workers"] if worker["pods"]]
+    if with_pods:
+        lines += ["", *table(_PODS, with_pods, screen, is_wide=is_wide)]
+    evicted = [{**victim, "worker": each["worker"]} for each in with_pods for victim in each["victims"]]
+    if evicted:
+        lines += ["", *table(_POD_VICTIMS, evicted, screen, is_wide=is_wide)]
     missing = [{**each, "worker": worker["name"]} for worker in plan["workers"] for each in worker["missing"]]
     if missing:
         lines += ["", *table(_MISSING, missing, screen, is_wide=is_wide)]
@@ -123,6 +129,24 @@ _VICTIMS: Final = (
     Column("RUNNING", _running),
     Column("COST", _cost),
     Column("REASON", lambda each: f"{each['reason']}{', leaving already' if each['leavingAlready'] else ''}"),
+)
+_PODS: Final = (
+    Column("ON", lambda each: each["worker"]),
+    Column("PODS", lambda each: each["pods"]),
+    Column("WOULD", lambda each: each["verdict"], tone=lambda each: _TONES.get(each["verdict"], Tone.DOUBTFUL)),
+    Column("EVICTED", lambda each: len(each["victims"])),
+    Column("OUTCOMES", lambda each: f"{len(each['outcomes'])}{'' if each['complete'] else ' or more'}", is_wide=True),
+    Column("RULES", lambda each: each["mode"] or "-", is_wide=True),
+    Column("MESSAGE", lambda each: each["message"] or "-"),
+)
+_POD_VICTIMS: Final = (
+    Column("ON", lambda each: each["worker"]),
+    Column("EVICTED POD", lambda each: each["pod"]),
+    Column("NODE", lambda each: each["node"]),
+    Column("PRIORITY", lambda each: each["priority"]),
+    Column("PODGROUP", lambda each: each["podGroup"] or "-", is_wide=True),
+    Column("BUDGET", lambda each: "overdrawn" if each["violatesBudget"] else "-", is_wide=True),
+    Column("RUNNING", _running),
 )
 _MISSING: Final = (
     Column("ON", lambda each: each["worker"]),

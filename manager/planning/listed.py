@@ -4,7 +4,7 @@ A worker that does not answer in time costs its own answer alone. What is kept i
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from config.kubeconfig.access import ClusterAccess
@@ -30,6 +30,9 @@ _PATIENCE: Final = 3.0
 """Long lists may take so many times the usual deadline."""
 
 
+_NO_PODS: Final = "pods were not looked at (podForecast): only a daemon follows them"
+
+
 class ListedWorkers:
     """Reads each worker once."""
 
@@ -41,8 +44,10 @@ class ListedWorkers:
         kueues: Mapping[str, KueueConfiguration],
         surroundings: Surroundings,
         seconds: float,
+        with_pods: Collection[str] = (),
     ) -> None:
         self._sources = sources
+        self._with_pods = with_pods
         self._kinds = kinds
         self._loader = loader
         self._kueues = kueues
@@ -85,7 +90,8 @@ class ListedWorkers:
             gates = GateSupport.HONOURED if knows_gates else GateSupport.MISSING
             served = await client.served_kinds([api_kind(kind) for kind in self._kinds.values()])
             unserved = frozenset(gvk for gvk, kind in self._kinds.items() if not served[api_kind(kind)])
-            return Sight(cluster, skew_ns=certain_skew_ns(client.skew), gates=gates, unserved=unserved)
+            notes = (_NO_PODS,) if name in self._with_pods else ()
+            return Sight(cluster, skew_ns=certain_skew_ns(client.skew), gates=gates, unserved=unserved, notes=notes)
         finally:
             await client.close()
 
@@ -109,6 +115,8 @@ async def listed_planner(
     clusters = [cluster_record(raw) async for page in hub.resource(CLUSTERS).pages() for _, raw in page.items]
     loader = AccessLoader(hub, configuration)
     kinds = {kind.gvk: kind for kind in job_kinds(configuration.jobs)}
-    workers = ListedWorkers(known_sources(configuration, clusters), kinds, loader, kueues, surroundings, seconds)
+    with_pods = {worker.name for worker in configuration.workers if worker.pod_forecast}
+    sources = known_sources(configuration, clusters)
+    workers = ListedWorkers(sources, kinds, loader, kueues, surroundings, seconds, with_pods)
     side = HubSide(hub, configuration.hub.controller_name)
     return Planner(side, workers, Terms(kinds, decides, policies), surroundings.clock)

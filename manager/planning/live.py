@@ -41,5 +41,6 @@ class LiveWorkers:
             skew_ns=link.clock_skew_ns,
             reliable=self._forecasts.is_reliable(name),
             unserved=frozenset(gvk for gvk, kind in self._kinds.items() if not link.serves(kind)),
+            pods=None if link.pods is None else link.pods.foresee,
             gates=GateSupport.MISSING if link.honours_no_gates else GateSupport.HONOURED,
         )

@@ -4,13 +4,15 @@ The models are asked between other things that the loop has to do: after each qu
 plan for many workers keeps nobody waiting. Each answer is of its moment.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from engine.forecasting.forecast import Forecast, ForecastVictim, Verdict, unsupported
 from engine.forecasting.observed import ObservedCluster
 from engine.objects.workloads import AdmittedWorkload
+from engine.outlook.values import PodOutlook
+from engine.outlook.values import unsupported as unsupported_pods
 from engine.planning.outlook import Outlook, look_ahead, verdict_on
 from engine.planning.sizes import Sizes, find_sizes, resized, size_of, varied_pod_set
 from gates.jobs.kinds import JobKind
@@ -38,6 +40,10 @@ class Sight:
     gates: GateSupport = GateSupport.HONOURED
     unserved: frozenset[str] = frozenset()
     """The kinds of jobs that the worker does not know, by group, version and kind."""
+    pods: Callable[[Obj, Forecast, int], PodOutlook | None] | None = None
+    """Says what becomes of the pods of a Workload; None where they are not followed."""
+    notes: tuple[str, ...] = ()
+    """What the reader should know about this worker, each a sentence."""
 
 
 class Hub(Protocol):
@@ -138,7 +144,22 @@ def _outlook(cluster: ObservedCluster, raw: Obj, sight: Sight, now_ns: int) -> O
     """Look ahead on the worker's clock, and tell running times on ours."""
     found = look_ahead(cluster, raw, sight.promised, now_ns)
     victims = tuple(_on_our_clock(victim, sight.skew_ns) for victim in found.forecast.victims)
-    return replace(found, forecast=replace(found.forecast, made_ns=now_ns - sight.skew_ns, victims=victims))
+    return replace(
+        found,
+        forecast=replace(found.forecast, made_ns=now_ns - sight.skew_ns, victims=victims),
+        pods=_pods(raw, found.forecast, sight, now_ns),
+        notes=(*found.notes, *sight.notes),
+    )
+
+
+def _pods(raw: Obj, forecast: Forecast, sight: Sight, now_ns: int) -> PodOutlook | None:
+    if sight.pods is None:
+        return None
+    try:
+        return sight.pods(raw, forecast, now_ns)
+    except Exception as error:  # noqa: BLE001 - a mistake about pods must not hide what is known about the quota
+        get_log().error("plan.pods_failed", exc_info=error)
+        return unsupported_pods(f"{type(error).__name__}: {error}", now_ns)
 
 
 def _on_our_clock(victim: ForecastVictim, skew_ns: int) -> ForecastVictim:

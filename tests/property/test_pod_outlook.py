@@ -1,9 +1,11 @@
-"""Outlooks against chance: pods are scheduled one by one, free choices and the ends of evicted pods come as they like.
+"""Outlooks against chance: pods are scheduled one by one, in any order; free choices and ends of evicted pods come as
+they like.
 
 Whatever comes of it must have been listed. Nobody of at least the same priority is ever evicted, and asking leaves no
 trace.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
@@ -26,18 +28,22 @@ NOW = 1_800_000_000_000_000_000
 PRIORITY = 10
 
 
-def situation(random: Random) -> tuple[PodModel, tuple[tuple[PendingPod, ...], ...]]:
-    """Return a few full nodes, and equal pods that want to get in."""
+def situation(random: Random, most: Sequence[int]) -> tuple[PodModel, tuple[tuple[PendingPod, ...], ...]]:
+    """Return a few full nodes, and pods that want to get in: as many sets as numbers, each of equal pods."""
     objects: list[Json] = [node(f"n{number}", random.choice([4, 6, 8])) for number in range(random.randint(1, 3))]
     objects += [pod for place in list(objects) for pod in _tenants(random, place)]
     if random.random() < 0.3:
         objects.append(budget("x", random.choice([0, 1])))
     model = PodModel.of(objects)
-    container = {"name": "c", "resources": {"requests": {"cpu": random.randint(1, 4)}}}
-    template = {"spec": {"priority": PRIORITY, "containers": [container]}}
-    assigned = [AssignedPods("main", random.randint(1, 4))]
-    sets = [{"name": "main", "template": template}]
+    names = [f"set{number}" for number in range(len(most))]
+    assigned = [AssignedPods(name, random.randint(1, count)) for name, count in zip(names, most, strict=True)]
+    sets = [{"name": name, "template": _template(random.randint(1, 4))} for name in names]
     return model, arriving_pods(model, ObjectKey("default", "wl"), sets, assigned, NOW)
+
+
+def _template(cpu: int) -> Json:
+    container = {"name": "c", "resources": {"requests": {"cpu": cpu}}}
+    return {"spec": {"priority": PRIORITY, "containers": [container]}}
 
 
 def _tenants(random: Random, place: Json) -> list[Json]:
@@ -53,8 +59,10 @@ def _tenants(random: Random, place: Json) -> list[Json]:
     return found
 
 
-def by_chance(model: PodModel, pods: tuple[PendingPod, ...], mode: Mode, random: Random) -> PodOutcome:
+def by_chance(model: PodModel, sets: tuple[tuple[PendingPod, ...], ...], mode: Mode, random: Random) -> PodOutcome:
     """Schedule the pods as chance has it."""
+    pods = [pod for each in sets for pod in each]
+    random.shuffle(pods)
     world = model.fork()
     for each in pods:
         world.put_pod(each.key, each)
@@ -63,6 +71,7 @@ def by_chance(model: PodModel, pods: tuple[PendingPod, ...], mode: Mode, random:
     while queue or leaving:
         if leaving and (not queue or random.random() < haste):
             _end(world, leaving, pods, queue)
+            random.shuffle(pods)
             continue
         key = queue.pop(0)
         outcome = random.choice(predict_pod(world, key, mode).outcomes)
@@ -81,7 +90,7 @@ def by_chance(model: PodModel, pods: tuple[PendingPod, ...], mode: Mode, random:
     return PodOutcome(names, not any(each.key in world.pending for each in pods))
 
 
-def _end(world: PodModel, leaving: set[ObjectKey], pods: tuple[PendingPod, ...], queue: list[ObjectKey]) -> None:
+def _end(world: PodModel, leaving: set[ObjectKey], pods: list[PendingPod], queue: list[ObjectKey]) -> None:
     for key in leaving:
         world.put_pod(key, None)
     leaving.clear()
@@ -94,9 +103,13 @@ def _end(world: PodModel, leaving: set[ObjectKey], pods: tuple[PendingPod, ...],
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.randoms(use_true_random=False), st.sampled_from([Mode.V1_36, Mode.V1_37]))
-def test_whatever_happens_was_listed(random: Random, mode: Mode) -> None:
-    model, sets = situation(random)
+@given(
+    st.randoms(use_true_random=False),
+    st.sampled_from([Mode.V1_36, Mode.V1_37]),
+    st.sampled_from([(4,), (10,), (3, 3), (2, 2, 2), (1, 8), (6, 6)]),
+)
+def test_whatever_happens_was_listed(random: Random, mode: Mode, most: tuple[int, ...]) -> None:
+    model, sets = situation(random, most)
     before = {name: (tuple(state.pods), state.load.used[:]) for name, state in model.nodes.items()}
     found: PodOutlook = pod_outlook(model, sets, mode, NOW)
     assert {name: (tuple(state.pods), state.load.used[:]) for name, state in model.nodes.items()} == before
@@ -104,4 +117,4 @@ def test_whatever_happens_was_listed(random: Random, mode: Mode) -> None:
     assert found.verdict is not PodVerdict.UNSUPPORTED
     assert all(victim.priority < PRIORITY for victim in found.victims)
     for _ in range(5 if found.is_complete else 0):
-        assert by_chance(model, sets[0], mode, random) in found.outcomes
+        assert by_chance(model, sets, mode, random) in found.outcomes

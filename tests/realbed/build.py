@@ -1,27 +1,19 @@
-"""Real binaries, built as Go modules at the exact versions of go.mod and kept in the user's cache.
+"""Real binaries, built as Go modules at the exact versions of go.mod and kept in the user's cache."""
 
-A binary's directory is named by everything that decides its content, so a cached file is never stale; it appears there
-by an atomic rename under a lock, so two runs neither build twice nor see half a file.
-"""
-
-import fcntl
-import hashlib
 import json
-import os
-import platform
 import shutil
 import subprocess
 import sys
 import sysconfig
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+
+from tests.realbed import binary_cache
 
 _MODULE = Path(__file__).parent
 _KUBERNETES_VERSION = "v1.36.3"
-_VERSION_PACKAGE = "k8s.io/component-base/version"
 
 
 class ToolchainError(RuntimeError):
@@ -55,11 +47,7 @@ class Binary:
 
 
 def _kubernetes(name: str) -> Binary:
-    _, minor, _ = _KUBERNETES_VERSION.split(".")
-    # Without these a server built outside its release process reports v0.0.0, which Kueue refuses.
-    stamps = {"gitVersion": _KUBERNETES_VERSION, "gitMajor": "1", "gitMinor": minor}
-    ldflags = " ".join(f"-X {_VERSION_PACKAGE}.{key}={value}" for key, value in stamps.items())
-    return Binary(name, f"k8s.io/kubernetes/cmd/{name}", ldflags)
+    return Binary(name, f"k8s.io/kubernetes/cmd/{name}", binary_cache.version_stamps(_KUBERNETES_VERSION))
 
 
 ETCD = Binary("etcd", "go.etcd.io/etcd/server/v3")
@@ -91,14 +79,7 @@ KUEUE_UNTHROTTLED = Binary(
 
 def ensure_built(binary: Binary) -> Path:
     """Return the path of the binary, building it when the cache has none."""
-    path = cached_path(binary)
-    if path.exists():
-        return path
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(path.parent / "lock"):
-        if not path.exists():
-            _build(binary, path)
-    return path
+    return binary_cache.ensure(cached_path(binary), partial(_build, binary))
 
 
 def cached_path(binary: Binary) -> Path:
@@ -109,11 +90,10 @@ def cached_path(binary: Binary) -> Path:
         binary.package.encode(),
         binary.ldflags.encode(),
         _go("env", "GOVERSION").encode(),
-        f"{platform.system()}/{platform.machine()}".encode(),
+        binary_cache.this_machine(),
     ]
     decisive.extend(repr(replacement).encode() for replacement in binary.replacements)
-    digest = hashlib.sha256(b"\0".join(decisive)).hexdigest()[:32]
-    return _cache_directory() / "bin" / digest / binary.name
+    return binary_cache.place_of(binary.name, decisive)
 
 
 def module_directory(module: str) -> Path:
@@ -148,12 +128,9 @@ def install_go() -> None:
             ) from None
 
 
-def _build(binary: Binary, path: Path) -> None:
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix="build-") as scratch:
-        built = Path(scratch) / binary.name
-        package, overlay = _sources(binary, Path(scratch))
-        _go("build", "-buildvcs=false", *overlay, f"-ldflags={binary.ldflags}", "-o", str(built), package)
-        built.rename(path)
+def _build(binary: Binary, scratch: Path, built: Path) -> None:
+    package, overlay = _sources(binary, scratch)
+    _go("build", "-buildvcs=false", *overlay, f"-ldflags={binary.ldflags}", "-o", str(built), package)
 
 
 def _sources(binary: Binary, scratch: Path) -> tuple[str, list[str]]:
@@ -195,7 +172,12 @@ def _changed(binary: Binary, package: str, places: Mapping[str, str]) -> dict[st
 
 
 def _go(*arguments: str) -> str:
-    done = subprocess.run([go_command(), *arguments], cwd=_MODULE, capture_output=True, text=True, check=False)
+    return run_go(_MODULE, *arguments)
+
+
+def run_go(module: Path, *arguments: str) -> str:
+    """Return what Go prints in a module's directory."""
+    done = subprocess.run([go_command(), *arguments], cwd=module, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise ToolchainError(
             f"`go {arguments[0]}` failed ({_last_line(done.stderr)}); it needs a module proxy or a filled module cache"
@@ -215,15 +197,3 @@ def _required_go() -> str:
 
 def _last_line(text: str) -> str:
     return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "no output")
-
-
-def _cache_directory() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "multikueue-turnstile"
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    with path.open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield

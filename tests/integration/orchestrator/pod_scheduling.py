@@ -19,7 +19,12 @@ from tests.integration.orchestrator.world import World
 from tests.pod_builders import pod
 
 HIGH, POLITE = "high", "polite"
-_KINDS = (("Node", "nodes", ""), ("Pod", "pods", ""), ("PodDisruptionBudget", "poddisruptionbudgets", "policy"))
+_KINDS = (
+    ("Node", "nodes", ""),
+    ("PodGroup", "podgroups", "scheduling.k8s.io"),
+    ("Pod", "pods", ""),
+    ("PodDisruptionBudget", "poddisruptionbudgets", "policy"),
+)
 
 
 def furnish(worker: Cluster, *objects: Obj) -> None:
@@ -33,13 +38,21 @@ def furnish(worker: Cluster, *objects: Obj) -> None:
         worker.change_status(plural, raw["metadata"]["name"], partial(_set, status), group, namespace)
 
 
-def running_pod(name: str, cpu: int, on: str, *, minute: float = 0, workload: str = "", app: str = "") -> Obj:
-    """Return a pod on a node, of a Workload if one is named."""
+def running_pod(
+    name: str, cpu: int, on: str, *, minute: float = 0, workload: str = "", app: str = "", group: str = ""
+) -> Obj:
+    """Return a pod on a node, of a Workload or a PodGroup if one is named."""
     annotations = {"annotations": {"kueue.x-k8s.io/workload": workload}} if workload else {}
-    raw = pod(name, cpu, on=on, started=minute, app=app, namespace=NAMESPACE, metadata=annotations)
+    raw = pod(name, cpu, on=on, started=minute, app=app, namespace=NAMESPACE, metadata=annotations, group=group)
     del raw["spec"]["priority"]
     raw["spec"]["containers"][0]["image"] = "i"
     return raw
+
+
+def one_unit(name: str, minimum: int) -> Obj:
+    """Return a PodGroup that is evicted as a whole."""
+    spec = {"schedulingPolicy": {"gang": {"minCount": minimum}}, "disruptionMode": "PodGroup"}
+    return {"kind": "PodGroup", "metadata": {"name": name}, "spec": spec}
 
 
 def pod_sets(cpu: int, count: int = 1, **spec: Any) -> list[Obj]:

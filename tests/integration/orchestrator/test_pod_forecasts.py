@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.pods.values import Mode
 from localcluster.auth import Allow
 from tests.integration.orchestrator.forecasting import forecasting, passing, queue, record, result, submit, tenant
 from tests.integration.orchestrator.kueue import KUEUE, Obj
@@ -13,6 +14,7 @@ from tests.integration.orchestrator.pod_scheduling import (
     StandInScheduler,
     furnish,
     make_pods,
+    one_unit,
     pod_sets,
     pods_record,
     pods_result,
@@ -35,7 +37,7 @@ async def opened(world: World, sets: list[Obj], priority: int = 100) -> None:
     await passing(world, lambda: record(world))
 
 
-async def landed(world: World, sets: list[Obj]) -> None:
+async def landed(world: World, sets: list[Obj], mode: Mode = Mode.V1_36) -> None:
     """Let the worker admit the Workload, let its pods be made, and schedule them."""
     worker = world["w1"]
     await passing(world, lambda: worker.condition("Admitted"))
@@ -44,7 +46,7 @@ async def landed(world: World, sets: list[Obj]) -> None:
         worker.delete("pods", "low-0")
     await world.clock.advance(31)
     make_pods(worker, sets)
-    StandInScheduler(worker).run()
+    StandInScheduler(worker, mode).run()
 
 
 async def test_quota_and_pods_are_forecast_apart_and_both_found_exact(tmp_path: Path) -> None:
@@ -200,11 +202,57 @@ async def test_a_missing_permission_costs_the_pods_and_nothing_else(tmp_path: Pa
         assert "forbidden" in said["message"]
 
 
-async def test_the_rules_of_an_unknown_release_are_not_guessed_and_may_be_given(tmp_path: Path) -> None:
+async def test_the_rules_of_an_unknown_release_are_not_guessed(tmp_path: Path) -> None:
+    async with with_pods(tmp_path, [queue(), tenant("low")], [*NODES, OF_LOW, OLD, YOUNG]) as world:
+        world["w1"].local.change_release("v1.38.0")
+        await world.pass_time(3601)  # the version is asked for again once an hour
+        submit(world)
+        await passing(world, lambda: world.check()["state"] == "Ready")
+        await world.until(lambda: result(world) == "exact")
+        said = pods_record(world)
+        assert (said["verdict"], said["result"]) == ("Unsupported", "none")
+        assert said["message"] == (
+            "scheduler version v1.38.0: the rules of 1.36 and 1.37 are known (podForecastMode overrides)"
+        )
+
+
+async def test_the_rules_may_be_given(tmp_path: Path) -> None:
     options = {"worker": {"pod_forecast_mode": "v1.37"}}
     async with with_pods(tmp_path, [queue(), tenant("low")], [*NODES, OF_LOW, OLD, YOUNG], **options) as world:
         await opened(world, pod_sets(4))
         assert pods_record(world)["mode"] == "1.37"
+
+
+async def test_a_group_of_pods_is_forecast_and_evicted_as_a_whole(tmp_path: Path) -> None:
+    sets = pod_sets(4)
+    members = [
+        running_pod("gang-0", 4, "n2", minute=30, group="gang"),
+        running_pod("gang-1", 2, "n1", minute=30, group="gang"),
+    ]
+    objects = [*NODES, one_unit("gang", 2), OF_LOW, *members]
+    options = {"worker": {"pod_forecast_mode": "v1.37"}}
+    async with with_pods(tmp_path, [queue(), tenant("low")], objects, **options) as world:
+        await opened(world, sets)
+        said = pods_record(world)
+        assert (said["verdict"], said["mode"]) == ("Evicts", "1.37"), said
+        assert [(each["pod"], each["podGroup"]) for each in said["victims"]] == [
+            ("team/gang-0", "gang"),
+            ("team/gang-1", "gang"),
+        ]
+        await landed(world, sets, Mode.V1_37)
+        await passing(world, lambda: pods_result(world) != "pending")
+        assert pods_result(world) == "exact", pods_record(world)
+
+
+async def test_pods_of_a_workload_that_are_a_gang_are_forecast_together(tmp_path: Path) -> None:
+    sets = pod_sets(4, 2, schedulingGroup={"podGroupName": "own"})
+    gang = {"schedulingPolicy": {"gang": {"minCount": 2}}, "priorityClassName": HIGH}
+    objects = [*NODES, {"kind": "PodGroup", "metadata": {"name": "own"}, "spec": gang}, OF_LOW, OLD, YOUNG]
+    async with with_pods(tmp_path, [queue(12), tenant("low", 12)], objects) as world:
+        await opened(world, sets)
+        said = pods_record(world)
+        assert (said["verdict"], said["pods"]) == ("Evicts", 2), said
+        assert {each["pod"] for each in said["victims"]} == {"team/old", "team/young"}
 
 
 async def test_without_the_setting_no_pod_is_followed(tmp_path: Path) -> None:

@@ -23,9 +23,10 @@ from tests.virtual_time import until
 OTHER_TOKEN = "another-token-of-the-same-worker"
 
 
-def watches(cluster: LocalCluster) -> int:
-    """Return how many watches were ever opened on a cluster."""
-    return sum(count for asked, count in cluster.traffic.counts().items() if asked.verb == "watch")
+def watches(cluster: LocalCluster, resource: str = "") -> int:
+    """Return how many watches were ever opened on a cluster, of one resource if it is named."""
+    counts = cluster.traffic.counts().items()
+    return sum(count for asked, count in counts if asked.verb == "watch" and resource in ("", asked.resource))
 
 
 def lists(cluster: LocalCluster) -> int:
@@ -147,6 +148,24 @@ async def test_options_of_a_worker_change_without_a_new_connection(tmp_path: Pat
             "workerLostTimeout",
         ]
         assert {name: watches(worker) for name, worker in daemon.workers.items()} == before
+
+
+async def test_forecasts_of_pods_begin_and_change_their_rules_with_a_connection_of_their_own(tmp_path: Path) -> None:
+    async with running(tmp_path, forecast={"enabled": True}) as daemon:
+        first, second = daemon.workers.values()
+        assert watches(first, "pods") == 0
+        await until(lambda: watches(second, "workloads") == 2)  # one for copies, one for forecasts
+        before = watches(second)
+        line = await daemon.reload(workers=[daemon.entry("w1", podForecast=True), daemon.entry("w2")])
+        assert line["changed"] == ["workers"]
+        await until(lambda: watches(first, "pods") == 1)
+        await daemon.reload(workers=[daemon.entry("w1", podForecast=True, podForecastMode="v1.37"), daemon.entry("w2")])
+        await until(lambda: watches(first, "pods") == 2)
+        workloads = watches(first, "workloads")
+        await daemon.reload(workers=[daemon.entry("w1"), daemon.entry("w2")])
+        await until(lambda: watches(first, "workloads") == workloads + 2)
+        assert watches(first, "pods") == 2, "pods are followed no longer"
+        assert watches(second) == before, "the other worker is left alone"
 
 
 async def test_a_rotated_kubeconfig_behind_a_swapped_link_is_taken_over(tmp_path: Path) -> None:
