@@ -85,6 +85,10 @@ class AccessLoader:
         self._hub = hub
         self.reconfigure(configuration)
 
+    def change_hub(self, hub: ClusterClient | None) -> None:
+        """Read Secrets and profiles by another client from now on."""
+        self._hub = hub
+
     def reconfigure(self, configuration: Configuration) -> None:
         """Hold kubeconfigs to another policy from now on."""
         self._policy = configuration.kubeconfig_policy

@@ -7,6 +7,7 @@ from engine.configuration import KueueConfiguration
 from gates.settings import Dispatcher, GatePolicy, Settings, UngatedPolicy
 from manager.errors import StartupError
 from manager.kueue_configuration import KueueConfigurationError, load_kueue_configuration
+from workerclient.budget import BudgetLimits
 
 
 def settings_of(configuration: Configuration) -> Settings:
@@ -32,6 +33,12 @@ def settings_of(configuration: Configuration) -> Settings:
 def policies_of(configuration: Configuration) -> Mapping[str, UngatedPolicy]:
     """Return what to do with each worker whose Kueue does not know gates."""
     return {worker.name: UngatedPolicy(worker.gates_unsupported) for worker in configuration.workers}
+
+
+def budget_of(configuration: Configuration, name: str) -> BudgetLimits:
+    """Return what may be asked of a worker."""
+    options = next((worker for worker in configuration.workers if worker.name == name), None)
+    return BudgetLimits(float(options.qps), options.burst) if options is not None else BudgetLimits()
 
 
 def kueues_of(configuration: Configuration) -> Mapping[str, KueueConfiguration]:

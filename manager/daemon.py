@@ -50,6 +50,14 @@ from workerclient.kind import Key
 from workerclient.preflight import Need
 
 
+def check_usable(access: ClusterAccess) -> None:
+    """Raise `StartupError` if the hub cannot be connected to with this, whether or not it is there."""
+    try:
+        endpoint_for(access)
+    except ValueError as error:
+        raise StartupError(f"hub.kubeconfig: {error}") from error
+
+
 async def identify(configuration: Configuration, access: ClusterAccess, surroundings: Surroundings) -> HubIdentity:
     """Find out which hub this is."""
     client = ClusterClient("hub", access, surroundings)
@@ -223,10 +231,7 @@ class Daemon:
     def prepare(self, configuration: Configuration, access: ClusterAccess) -> Callable[[], Awaitable[None]]:
         """Make ready for what may change, and return what goes over to it; raises `StartupError` if that cannot be."""
         kueues = kueues_of(configuration)
-        try:
-            endpoint_for(access)
-        except ValueError as error:
-            raise StartupError(f"hub.kubeconfig: {error}") from error
+        check_usable(access)
         return partial(self._go_over, configuration, access, kueues)
 
     async def _go_over(
@@ -240,6 +245,8 @@ class Daemon:
         self._absences.change_grace(settings.worker_lost_ns)
         if self.forecasts is not None:
             self.forecasts.reconfigure(configuration.forecast, settings)
+        if self.costs is not None:
+            self.costs.reconfigure(configuration)
         self.garbage.change_interval(configuration.gc_interval.total_seconds())
         for name, link in self.fleet.links.items():
             link.change_budget(self._links.budget(name))

@@ -31,7 +31,7 @@ class Endpoints:
         self._tls = _tls_of(settings)
         self.board.guard = self._guard_of(settings, access)
 
-    def prepare(self, configuration: Configuration, access: ClusterAccess) -> Callable[[], Awaitable[None]]:
+    def prepare(self, configuration: Configuration, access: ClusterAccess | None) -> Callable[[], Awaitable[None]]:
         """Read certificate and token again, and return what goes over to them; raises `StartupError`."""
         tls = _tls_of(configuration.http)
 

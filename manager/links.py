@@ -9,6 +9,7 @@ from config.sections import Worker
 from config.settings import Configuration
 from engine.configuration import KueueConfiguration
 from gates.jobs.kinds import JobKind
+from manager.choices import budget_of
 from manager.kueue_configuration import load_kueue_configuration
 from manager.observation import Observation
 from manager.pod_forecasts import PodForecasts
@@ -50,8 +51,7 @@ class LinkMaker:
 
     def budget(self, name: str) -> BudgetLimits:
         """Return what may be asked of a worker."""
-        options = self._options(name)
-        return BudgetLimits(float(options.qps), options.burst) if options is not None else BudgetLimits()
+        return budget_of(self._configuration, name)
 
     def make(self, name: str, access: ClusterAccess) -> WorkerLink:
         """Make the connection to a worker."""

@@ -6,10 +6,12 @@ Nothing that holds a secret is handed to the log anywhere; this holds even where
 import re
 from typing import Any, Final
 
-from config.syntax import printable
+from workerclient.errors import printable
 
 HIDDEN: Final = "(hidden)"
 
+_LONGEST: Final = 16 << 10
+"""Beyond this a text is cut, whoever wrote it: no name or message of a worker fills the log."""
 _SECRETS: Final = (
     (re.compile(r"(?i)\b(bearer|basic)\s+[\w\-.~+/=]{8,}"), rf"\1 {HIDDEN}"),
     (re.compile(r"\beyJ[\w\-]+\.[\w\-]+(\.[\w\-]*)?"), HIDDEN),
@@ -39,7 +41,7 @@ def visible(value: Any) -> Any:
     """Return a document in which nothing can move a terminal's cursor or reorder its line, whoever wrote the texts."""
     match value:
         case str():
-            return "\n".join(map(printable, value.split("\n")))
+            return "\n".join(printable(line, limit=len(line)) for line in value.split("\n"))
         case dict():
             return {visible(key): visible(each) for key, each in value.items()}
         case list() | tuple():
@@ -49,6 +51,8 @@ def visible(value: Any) -> Any:
 
 
 def _redacted_text(text: str) -> str:
+    if len(text) > _LONGEST:
+        text = f"{text[:_LONGEST]}… ({len(text)} characters)"
     for pattern, replacement in _SECRETS:
         text = pattern.sub(replacement, text)
     return str(visible(text))

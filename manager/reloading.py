@@ -7,7 +7,7 @@ which the log says too. A worker that is configured as before keeps its connecti
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from config.changes import change_between
 from config.kubeconfig.access import ClusterAccess
@@ -19,7 +19,9 @@ from manager.logs import configure_logging, get_log
 
 Reread = Callable[[], Loaded]
 """Reads the file and the environment; raises `ConfigurationError`."""
-Prepare = Callable[[Configuration, ClusterAccess], Callable[[], Awaitable[None]]]
+Access = TypeVar("Access", bound=ClusterAccess | None)
+"""What is known of the hub; nothing where none is needed."""
+Prepare = Callable[[Configuration, Access], Callable[[], Awaitable[None]]]
 """Makes ready for another configuration, and returns what goes over to it; raises `StartupError` if that cannot be."""
 
 REFUSED: Final = "configuration.refused"
@@ -27,22 +29,22 @@ RELOADED: Final = "configuration.reloaded"
 
 
 @dataclass(frozen=True, slots=True)
-class Followers:
+class Followers(Generic[Access]):
     """Who goes on with a changed configuration, all or nobody, and who is told whether it could be used."""
 
-    prepare: tuple[Prepare, ...]
+    prepare: tuple[Prepare[Access], ...]
     on_reload: Callable[[bool], None] | None = None
 
 
-class Reloading:
+class Reloading(Generic[Access]):
     """Knows what runs, and what the file says."""
 
     def __init__(
         self,
         configuration: Configuration,
         reread: Reread,
-        access_of: Callable[[Configuration], ClusterAccess],
-        followers: Followers,
+        access_of: Callable[[Configuration], Access],
+        followers: Followers[Access],
     ) -> None:
         self.configuration = configuration
         """What runs."""

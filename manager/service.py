@@ -159,7 +159,7 @@ async def run_until(
     supervisor: Supervisor,
     clock: Clock,
     socket: Path | None = None,
-    reloading: Reloading | None = None,
+    reloading: Reloading[ClusterAccess] | None = None,
 ) -> None:
     """Run a daemon until it is told to stop; then let it finish what it is doing, in bounded time."""
     try:
@@ -182,7 +182,7 @@ async def run_until(
 
 
 async def _reload(
-    reloading: Reloading, hung_up: asyncio.Event, daemon: Runs, supervisor: Supervisor, clock: Clock
+    reloading: Reloading[ClusterAccess], hung_up: asyncio.Event, daemon: Runs, supervisor: Supervisor, clock: Clock
 ) -> None:
     """Read the configuration again whenever that is asked for; asked for meanwhile, once more."""
     while True:

@@ -43,6 +43,9 @@ def load_secret_kubeconfig(
         raw = base64.b64decode(data[key], validate=True)
     except (binascii.Error, ValueError):
         raise KubeconfigError(KubeconfigReason.BAD, f'key "{key}" of secret "{secret}" is not base64') from None
+    if len(raw) > MAX_KUBECONFIG_SIZE:
+        message = f'key "{key}" of secret "{secret}" has {len(raw)} bytes: must be at most {MAX_KUBECONFIG_SIZE}'
+        raise KubeconfigError(KubeconfigReason.BAD, message)
     return with_files_read(parse_kubeconfig(raw, policy, context), policy.allowed_directories)
 
 

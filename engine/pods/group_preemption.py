@@ -14,11 +14,11 @@ from engine.pods.capacity import Trials
 from engine.pods.group_strategies import (
     GroupEnd,
     GroupTask,
-    evict_around_frozen_placement,
     evict_by_placing_again,
     evict_from_lowest_priority,
     has_room_below,
 )
+from engine.pods.ordered_eviction import evict_in_every_order
 from engine.pods.outcomes import Possibilities, evicting, nothing, places_by_pod
 from engine.pods.placement import Placements, place_group
 from engine.pods.placement_rules import Placement, PlacementRules
@@ -208,7 +208,7 @@ class GroupCycle:
             case Mode.V1_36:
                 return evict_by_placing_again(task)
             case Mode.V1_37:
-                return evict_around_frozen_placement(task, ways)
+                return evict_in_every_order(task, ways)
             case Mode.KEP:
                 return evict_from_lowest_priority(task, ways)
 

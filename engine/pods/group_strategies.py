@@ -42,23 +42,29 @@ class GroupTask:
     is_complete: bool = True
     steps: tuple[ReprieveStep, ...] = field(default=())
 
-    def violations(self) -> list[Violations]:
+    def violations(self, ties: Sequence[Sequence[Unit]] | None = None) -> list[Violations]:
         """Return who may be found to overdraw a budget when the candidates are charged in order."""
         if self.ledger.is_empty:
             return [{}]
-        possible, is_complete = self.ledger.possible_violations(in_order(self.units), self.limit)
+        possible, is_complete = self.ledger.possible_violations(ties or in_order(self.units), self.limit)
         self.is_complete &= is_complete
         return possible
 
 
-def evict_around_frozen_placement(task: GroupTask, ways: Sequence[Placement]) -> Iterator[GroupEnd]:
-    """1.37: the placement found without the candidates stands; put back whoever leaves it standing."""
+def evict_around_frozen_placement(
+    task: GroupTask, ways: Sequence[Placement], order: Sequence[Sequence[Unit]] | None = None
+) -> Iterator[GroupEnd]:
+    """1.37: the placement found without the candidates stands; put back whoever leaves it standing.
+
+    `order` is that of importance, where more is known of it than the units say.
+    """
     by_node = _units_by_node(task.units)
-    possible = task.violations()
+    possible = task.violations(order)
     for way in ways:
         room = FrozenRoom(task.snapshot, task.members, way)
         # A unit that shares no node with a member is put back in any case.
-        ties = in_order(_on_nodes(by_node, task, way))
+        near = _on_nodes(by_node, task, way)
+        ties = in_order(near) if order is None else _only(order, near)
         for violations in possible:
             ends, is_complete = reprieve(room, ties, violations, task.limit)
             task.is_complete &= is_complete
@@ -140,6 +146,12 @@ def _evict_below_ceiling(task: GroupTask, violations: Violations, spared: Sequen
     snapshot.remove(higher)
     snapshot.remove(returned)
     yield from ends
+
+
+def _only(order: Sequence[Sequence[Unit]], units: Sequence[Unit]) -> list[list[Unit]]:
+    wanted = {unit.identity for unit in units}
+    parts = ([unit for unit in tied if unit.identity in wanted] for tied in order)
+    return [part for part in parts if part]
 
 
 def _units_by_node(units: Sequence[Unit]) -> dict[str, list[Unit]]:

@@ -45,14 +45,14 @@ def doctor(
     stamp = format_time(surroundings.clock.now_ns())
     body = {"source": "clusters", "asOf": stamp, "clusters": list(found.clusters), "items": items}
     names = [f"{each['cluster']}/{each['topic']}" for each in items]
-    show(Report("FindingList", body, lambda screen, _wide: _lines(body, screen), names), presentation.output)
+    show(Report("FindingList", body, lambda screen, _wide: lines_of(body, screen), names), presentation.output)
     if not found.hub_answers:
         raise typer.Exit(Exit.NO_ANSWER)
     if any(each["severity"] == "error" for each in items):
         raise typer.Exit(Exit.NEGATIVE)
 
 
-def _lines(body: Obj, screen: Screen) -> list[str]:
+def lines_of(body: Obj, screen: Screen) -> list[str]:
     """Return a paragraph for each finding, and which clusters were looked at."""
     lines = []
     for each in body["items"]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from config.settings import Configuration
+    from manager.reloading import Reread
 
 _FAILED = 1
 
@@ -37,38 +38,32 @@ def run(
     """
     from functools import partial
 
-    file = config or default_file()
-    run_service(file, _serve_shadow if shadow else partial(_serve, file))
+    run_service(config, partial(_serve, shadow=shadow))
 
 
-async def _serve(file: Path, configuration: "Configuration") -> None:
-    from functools import partial
-
-    from config.loading import load_configuration
+async def _serve(configuration: "Configuration", reread: "Reread", *, shadow: bool) -> None:
     from manager.service import serve
-
-    if configuration.shadow.enabled:
-        await _serve_shadow(configuration)
-    else:
-        await serve(configuration, reread=partial(load_configuration, file, os.environ))
-
-
-async def _serve_shadow(configuration: "Configuration") -> None:
     from manager.shadow.service import serve_shadow
 
-    await serve_shadow(configuration)
+    if shadow or configuration.shadow.enabled:
+        await serve_shadow(configuration, reread)
+    else:
+        await serve(configuration, reread=reread)
 
 
-def run_service(config: Path | None, serve: "Callable[[Configuration], Coroutine[None, None, None]]") -> None:
-    """Load the configuration and run what serves until the process is told to stop."""
+def run_service(config: Path | None, serve: "Callable[[Configuration, Reread], Coroutine[None, None, None]]") -> None:
+    """Load the configuration and run what serves until the process is told to stop; it may read it again."""
+    from functools import partial
+
     from config.loading import load_configuration
     from config.problems import ConfigurationError
     from manager import service
     from manager.errors import StartupError
     from manager.leadership import LeadershipLostError
 
+    reread = partial(load_configuration, config or default_file(), os.environ)
     try:
-        loaded = load_configuration(config or default_file(), os.environ)
+        loaded = reread()
     except ConfigurationError as error:
         for problem in error.problems:
             typer.echo(str(problem), err=True)
@@ -76,7 +71,7 @@ def run_service(config: Path | None, serve: "Callable[[Configuration], Coroutine
     for warning in loaded.warnings:
         typer.echo(f"warning: {warning}", err=True)
     try:
-        service.run(serve(loaded.configuration))
+        service.run(serve(loaded.configuration, reread))
     except (StartupError, LeadershipLostError) as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(_FAILED) from None

@@ -6,7 +6,7 @@ from config.choices import CostPlace
 from config.kubeconfig.access import ClusterAccess
 from config.settings import Configuration
 from gates.activity import Health
-from manager.access import AccessLoader, listed_sources
+from manager.access import AccessLoader, Source, listed_sources
 from manager.cost.fleet import HUB_PLACE, Place
 from manager.logs import get_log
 from manager.worker import WorkerLink
@@ -37,29 +37,39 @@ class ListedClusters:
     """The hub, and the workers whose kubeconfig the configuration names, read anew each time."""
 
     def __init__(self, configuration: Configuration, hub: ClusterAccess | None, loader: AccessLoader) -> None:
-        self._hub = hub
         self._loader = loader
+        self._known: dict[str, ClusterAccess] = {}
+        self._refusals: dict[str, Health] = {}
+        self.reconfigure(configuration, hub)
+
+    def reconfigure(self, configuration: Configuration, hub: ClusterAccess | None) -> None:
+        """Go on with other workers, or another address or identity of the hub; it has no costs without one."""
+        self._hub = hub
         has_workers = CostPlace.WORKERS in configuration.cost_controller.clusters
         self._sources = listed_sources(configuration) if has_workers else {}
         for worker in configuration.workers if has_workers else ():
             if worker.kubeconfig is None:
                 get_log().warning("worker.skipped", worker=worker.name, reason="only the daemon finds its kubeconfig")
-        self._known: dict[str, ClusterAccess] = {}
-        self._refusals: dict[str, Health] = {}
+        for name in {*self._known, *self._refusals} - set(self._sources):
+            self._known.pop(name, None)
+            self._refusals.pop(name, None)
 
     async def __call__(self) -> Mapping[Place, ClusterAccess]:
         """Return the clusters that can be reached with what their kubeconfigs say now."""
-        for name in self._sources:
-            await self._load(name)
+        for source in list(self._sources.values()):
+            await self._load(source)
         workers = {Place(CostPlace.WORKERS, name): access for name, access in self._known.items()}
         return workers if self._hub is None else {HUB_PLACE: self._hub, **workers}
 
-    async def _load(self, name: str) -> None:
+    async def _load(self, source: Source) -> None:
+        name = source.name
         try:
-            found = await self._loader.load(self._sources[name])
+            found = await self._loader.load(source)
         except ClusterError as error:
             get_log().warning("worker.kubeconfig_unread", worker=name, error=str(error))
             return
+        if self._sources.get(name) != source:
+            return  # it was configured anew meanwhile
         if not isinstance(found, Health):
             self._known[name] = found
             self._refusals.pop(name, None)

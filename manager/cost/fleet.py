@@ -57,6 +57,13 @@ class CostFleet:
         """Have the clusters looked at again soon."""
         self._poked.set()
 
+    def reconfigure(self, configuration: Configuration) -> None:
+        """Ask more or less of the clusters from now on, and look at them again; what is written waits for a start."""
+        self._configuration = configuration
+        for place, controller in self.controllers.items():
+            controller.client.change_budget(self._limits(place).budget)
+        self.poke()
+
     async def run(self) -> None:
         """Keep the controllers in step with the clusters until cancelled."""
         async with asyncio.TaskGroup() as group:

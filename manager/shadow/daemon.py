@@ -4,7 +4,7 @@ Every client but the election's is made with `reads_only`, so a write cannot lea
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -13,13 +13,15 @@ from prometheus_client import CollectorRegistry
 from config.kubeconfig.access import ClusterAccess
 from config.names import MULTIKUEUE_NAME
 from config.settings import Configuration
+from engine.configuration import KueueConfiguration
 from gates.forecasts import ForecastRecord
 from gates.hindsight import Episode
 from gates.marks import HubIdentity
-from gates.settings import GatePolicy
+from gates.settings import GatePolicy, Settings
 from manager.absences import Absences
 from manager.access import AccessLoader, sources
-from manager.choices import kueues_of, policies_of, settings_of
+from manager.choices import budget_of, kueues_of, policies_of, settings_of
+from manager.daemon import check_usable
 from manager.errors import StartupError
 from manager.fleet import Fleet
 from manager.hub import HubLink, HubNotices
@@ -38,7 +40,6 @@ from manager.shadow.snapshots import ShadowSnapshots
 from manager.shadow.wakeups import ShadowWakeups
 from manager.shadow.watcher import Watcher
 from manager.worker import Notices, WorkerLink
-from workerclient.budget import BudgetLimits
 from workerclient.cluster import ClientLimits, Surroundings
 from workerclient.kind import Key
 
@@ -59,6 +60,7 @@ class ShadowDaemon:
     ) -> None:
         _refuse_what_writes(configuration)
         self._configuration = configuration
+        self._access = access
         self._leadership: Leadership = leadership or Alone()
         self._surroundings = surroundings = replace(surroundings, reads_only=True)
         self._kueues = kueues_of(configuration)
@@ -72,11 +74,12 @@ class ShadowDaemon:
         self._wakeups = wakeups = ShadowWakeups(self.workloads)
         self.connected = wakeups.hub_is_there
         self.hub = wakeups.hub = _hub_link(configuration, access, surroundings, self.workloads, wakeups)
-        settings = replace(settings_of(configuration), policy=GatePolicy.LEAST_DISRUPTION)  # compares all workers
-        absences = Absences(self.hub, clock, settings.worker_lost_ns)
+        settings = _comparing(configuration)
+        self._absences = absences = Absences(self.hub, clock, settings.worker_lost_ns)
+        self._loader = AccessLoader(self.hub.client, configuration)
         self.fleet = wakeups.fleet = Fleet(
-            partial(sources, configuration, self.hub),
-            AccessLoader(self.hub.client, configuration),
+            lambda: sources(self._configuration, self.hub),
+            self._loader,
             self._make_link,
             absences,
             clock,
@@ -88,7 +91,7 @@ class ShadowDaemon:
         no_lanes = Lanes(clock, surroundings.jitter, self.workloads.add_after, lambda *_: None)
         snapshots = ShadowSnapshots(self.hub, links, absences.missing_since, no_lanes, clock, self.forecasts)
         snapshots.identity = self.identity
-        rules = Rules(self.identity, settings, policies_of(configuration))
+        self._rules = rules = Rules(self.identity, settings, policies_of(configuration))
         self.metrics = ShadowMetrics(book)
         standing = Standing(lambda: False, configuration.journal.path)
         self.inspector = ShadowInspector(self.hub, self.fleet, snapshots, rules, self.forecasts, clock, standing)
@@ -116,6 +119,32 @@ class ShadowDaemon:
         finally:
             await self.hub.client.close()
 
+    def prepare(self, configuration: Configuration, access: ClusterAccess) -> Callable[[], Awaitable[None]]:
+        """Make ready for what may change, and return what goes over to it; raises `StartupError` if that cannot be."""
+        kueues = kueues_of(configuration)
+        check_usable(access)
+        return partial(self._go_over, configuration, access, kueues)
+
+    async def _go_over(
+        self, configuration: Configuration, access: ClusterAccess, kueues: Mapping[str, KueueConfiguration]
+    ) -> None:
+        known = self._kueues
+        renewed = {name for name in {*known, *kueues} if known.get(name) != kueues.get(name)}
+        self._configuration, self._kueues = configuration, kueues
+        self._loader.reconfigure(configuration)
+        settings = self._rules.settings = _comparing(configuration)
+        self._rules.policies = policies_of(configuration)
+        self._absences.change_grace(settings.worker_lost_ns)
+        self.forecasts.reconfigure(configuration.forecast, settings)
+        for name, link in self.fleet.links.items():
+            link.change_budget(budget_of(configuration, name))
+        if access != self._access:
+            self._access = access
+            self.hub.client.reconfigure(access)
+            await self._leadership.reconfigure(access)
+        self.fleet.renew(renewed)
+        self._wakeups.everything()
+
     async def drain(self, seconds: float) -> None:
         """Take nothing new up; there is nothing to be finished."""
         del seconds
@@ -141,20 +170,23 @@ class ShadowDaemon:
 
     def _make_link(self, name: str, access: ClusterAccess) -> WorkerLink:
         wakeups, surroundings = self._wakeups, self._surroundings
-        options = next((worker for worker in self._configuration.workers if worker.name == name), None)
-        budget = BudgetLimits(float(options.qps), options.burst) if options is not None else BudgetLimits()
         kueue = self._kueues.get(name) or load_kueue_configuration(None)
         return WorkerLink(
             name,
             access,
             surroundings,
-            ClientLimits(budget=budget),
+            ClientLimits(budget=budget_of(self._configuration, name)),
             self.identity.origin,
             (),
             Notices(wakeups.copy, wakeups.job, wakeups.worker),
             Observation(name, access, surroundings, kueue, wakeups.copy, tells_victims=True),
             asks_permissions=False,
         )
+
+
+def _comparing(configuration: Configuration) -> Settings:
+    """Return what is looked at with: all workers are compared, whatever the policy of the configuration."""
+    return replace(settings_of(configuration), policy=GatePolicy.LEAST_DISRUPTION)
 
 
 def _hub_link(

@@ -6,6 +6,7 @@ import random
 import signal
 from collections.abc import Iterable
 
+from config.kubeconfig.access import ClusterAccess
 from config.settings import Configuration
 from gates.hindsight import Episode
 from manager.answers import api_routes
@@ -14,17 +15,22 @@ from manager.errors import StartupError
 from manager.journal import Journal
 from manager.journal_file import JournalError
 from manager.logs import configure_logging, get_log
+from manager.reloading import Followers, Reloading, Reread
 from manager.service import Signals, endpoints_of, hub_access, journal_of, leadership_of, run_until, set_by, stop_signal
 from manager.shadow.book import Book, recorded_episodes
 from manager.shadow.daemon import ShadowDaemon
 from manager.systemd import Supervisor
+from manager.telemetry.process import ProcessMetrics
 from workerclient.cluster import Surroundings
 
 
-async def serve_shadow(configuration: Configuration) -> None:
-    """Run until SIGINT or SIGTERM; raises `StartupError` with one sentence if that cannot be."""
+async def serve_shadow(configuration: Configuration, reread: Reread) -> None:
+    """Run until SIGINT or SIGTERM; raises `StartupError` with one sentence if that cannot be.
+
+    On SIGHUP the configuration is read again.
+    """
     configure_logging(configuration.logging)
-    asked = Signals(stop_signal(), set_by(signal.SIGHUP))  # it does not read its configuration again, and goes on
+    asked = Signals(stop_signal(), set_by(signal.SIGHUP))
     surroundings = Surroundings(SystemClock(), random.SystemRandom().random, dict(os.environ))
     access = hub_access(configuration)
     endpoints = endpoints_of(configuration, access, surroundings)
@@ -37,9 +43,12 @@ async def serve_shadow(configuration: Configuration) -> None:
             daemon = ShadowDaemon(configuration, access, surroundings, book, leadership, on_episode)
         except ValueError as error:
             raise StartupError(f"hub.kubeconfig: {error}") from error
-        await board.show(daemon.registries, daemon.unready, api_routes(daemon.inspector))
+        process = ProcessMetrics(surroundings.clock.now_ns, journal)
+        await board.show((*daemon.registries, process.registry), daemon.unready, api_routes(daemon.inspector))
         get_log().info("shadow.started_up", origin=daemon.identity.origin, http=board.addresses)
-        await _run(daemon, journal, configuration, asked, surroundings)
+        followers = Followers((endpoints.prepare, daemon.prepare), process.reloads.note)
+        reloading = Reloading(configuration, reread, hub_access, followers)
+        await _run(daemon, journal, asked, surroundings, reloading)
     get_log().info("daemon.stopped")
 
 
@@ -52,15 +61,15 @@ def with_own_lease(configuration: Configuration) -> Configuration:
 async def _run(
     daemon: ShadowDaemon,
     journal: Journal | None,
-    configuration: Configuration,
     asked: Signals,
     surroundings: Surroundings,
+    reloading: Reloading[ClusterAccess],
 ) -> None:
     if journal is not None:
         journal.start()
     try:
-        supervisor = Supervisor.from_environment(os.environ)
-        await run_until(daemon, asked, supervisor, surroundings.clock, configuration.api.socket)
+        supervisor, socket = Supervisor.from_environment(os.environ), reloading.configuration.api.socket
+        await run_until(daemon, asked, supervisor, surroundings.clock, socket, reloading)
     finally:
         if journal is not None:
             journal.close()

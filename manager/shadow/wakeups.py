@@ -42,8 +42,12 @@ class ShadowWakeups:
         if report.connection is Connection.CONNECTED:
             self.hub_is_there.set()
             self.fleet.poke()
-            for check in self.hub.our_checks():
-                self.check(check)
+            self.everything()
+
+    def everything(self) -> None:
+        """Look at the Workloads of all checks."""
+        for check in self.hub.our_checks():
+            self.check(check)
 
     def copy(self, _cluster: str, key: Key) -> None:
         """Look at the hub Workload of a copy."""

@@ -198,7 +198,7 @@ def test_switched_off_is_not_there(render: Render) -> None:
 def test_its_alerts_and_its_dashboard_are_those_of_the_repository(render: Render) -> None:
     manifests = render(ALL_ON)
     shipped = (DEPLOY / "prometheus" / "rules.yaml").read_text()
-    moved = shipped.replace("https://multikueue-turnstile.dev/docs/runbook.md", "https://runbooks.example/t")
+    moved = shipped.replace("docs/runbook.md", "https://runbooks.example/t")
     assert only(manifests, "PrometheusRule")["spec"] == yaml.safe_load(moved)
     (dashboard,) = (each for each in of_kind(manifests, "ConfigMap") if "turnstile.json" in each["data"])
     assert dashboard["data"]["turnstile.json"].strip() == (DEPLOY / "grafana" / "turnstile.json").read_text().strip()

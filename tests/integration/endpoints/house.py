@@ -4,7 +4,7 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -47,6 +47,7 @@ class House:
     settings: Http
     authority: ssl.SSLContext
     session: aiohttp.ClientSession
+    writers: list[asyncio.StreamWriter] = field(default_factory=list)
 
     def address(self, door: int = 0) -> tuple[str, int]:
         host, _, port = self.endpoints.board.addresses[door].rpartition(":")
@@ -77,7 +78,16 @@ class House:
     async def connect(self, *, tls: bool = True) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         host, port = self.address()
         protection: dict[str, Any] = {"ssl": self.authority, "server_hostname": "localhost"} if tls else {}
-        return await self.meanwhile(asyncio.open_connection(host, port, **protection))
+        streams = await self.meanwhile(asyncio.open_connection(host, port, **protection))
+        self.writers.append(streams[1])
+        return streams
+
+    async def hang_up(self) -> None:
+        """End every connection that is left."""
+        for writer in self.writers:
+            writer.close()
+            with suppress(ConnectionError, ssl.SSLError, TimeoutError):
+                await self.meanwhile(writer.wait_closed())
 
     def reviews(self) -> int:
         """Return how many tokens the hub was asked about."""
@@ -118,7 +128,11 @@ async def house(
             registry = CollectorRegistry()
             Gauge("turnstile_sample", "A sample.", registry=registry).set(1)
             await board.show([registry], lambda: "", [web.get("/v1/workers", _workers), web.get(_EXPLAIN, _workers)])
-            yield House(endpoints, clock, hub, settings, authority, session)
+            home = House(endpoints, clock, hub, settings, authority, session)
+            try:
+                yield home
+            finally:
+                await home.hang_up()
 
 
 _EXPLAIN = "/v1/workloads/{namespace}/{name}/explanation"

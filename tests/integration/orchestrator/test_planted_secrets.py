@@ -5,6 +5,9 @@ import base64
 import json
 import signal
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,7 @@ from localcluster.registry import all_kinds
 from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, Cluster
 from tests.integration.orchestrator.test_run import CONFIGURATION, ended, start
 from tests.integration.orchestrator.world import CHECK, CONFIG, SYSTEM, World
+from tests.otlp_collector import Collector, collecting
 from tests.virtual_time import VirtualClock, until
 
 MARK = "S3CR3T"
@@ -91,59 +95,143 @@ async def answered(place: str) -> str:
     return "\n".join(found).replace(f"{MARK.lower()}-x", "")  # what was asked for may be named in the answer
 
 
-@pytest.mark.parametrize("form", ["json", "console"])
-async def test_no_planted_secret_comes_out_anywhere(tmp_path: Path, form: str) -> None:
-    plugin = tmp_path / "plugin"
+@dataclass
+class Planted:
+    """The clusters, and the configuration of a daemon that is given all the kubeconfigs."""
+
+    directory: Path
+    hub: LocalCluster
+    worker: LocalCluster
+    collector: Collector
+    names: list[str]
+    sections: dict[str, Any]
+
+    @property
+    def file(self) -> str:
+        return str(self.directory / "turnstile.yaml")
+
+    def is_at_work(self) -> bool:
+        """Tell whether a job went the whole way to the good worker."""
+        kind = self.worker.store.kind("workloads", KUEUE)
+        return "Active" in objects_of(self.hub) and bool(self.worker.store.list(kind)) and self._has_journal()
+
+    def _has_journal(self) -> bool:
+        return (self.directory / "journal.db").exists()
+
+
+@asynccontextmanager
+async def planted(directory: Path, form: str) -> AsyncIterator[Planted]:
+    plugin = directory / "plugin"
     plugin.write_text(PLUGIN)
     plugin.chmod(0o700)
-    (tmp_path / "http-token").write_text(TOKENS["http"])
+    (directory / "http-token").write_text(TOKENS["http"])
     users = [User("worker", TOKENS["good"])]
-    async with LocalCluster("hub", tmp_path) as hub, LocalCluster("good", tmp_path, users=users) as worker:
+    async with (
+        LocalCluster("hub", directory) as hub,
+        LocalCluster("good", directory, users=users) as worker,
+        collecting() as collector,
+    ):
         hub.store.create(hub.store.kind("namespaces"), {"metadata": {"name": SYSTEM}})
         documents = kubeconfigs(yaml.safe_load(worker.kubeconfig_path.read_text()), plugin)
         register(hub, documents)
         for cluster in (hub, worker):
             cluster.store.create(cluster.store.kind("namespaces"), {"metadata": {"name": NAMESPACE}})
         clock = VirtualClock()
-        World(clock, Cluster("hub", tmp_path, clock, local=hub), {}).queue()
+        World(clock, Cluster("hub", directory, clock, local=hub), {}).queue()
         listed = []
         for name, document in documents.items():
-            (tmp_path / f"{name}.kubeconfig").write_text(document)
-            listed.append({"name": f"file-{name}", "kubeconfig": {"path": str(tmp_path / f"{name}.kubeconfig")}})
+            (directory / f"{name}.kubeconfig").write_text(document)
+            listed.append({"name": f"file-{name}", "kubeconfig": {"path": str(directory / f"{name}.kubeconfig")}})
         sections: dict[str, Any] = {
             "hub": {"kubeconfig": str(hub.kubeconfig_path)},
             "jobs": {"integrations": ["batch/job"]},
             "workers": listed,
-            "kubeconfigPolicy": {"allowedDirectories": [str(tmp_path)], "allowExecPlugins": True},
+            "kubeconfigPolicy": {"allowedDirectories": [str(directory)], "allowExecPlugins": True},
             "logging": {"format": form, "level": "debug"},
-            "api": {"socket": str(tmp_path / "api.sock")},
-            "journal": {"path": str(tmp_path / "journal.db")},
-            "http": {"port": 0, "authorization": "TokenFile", "tokenFile": str(tmp_path / "http-token")},
+            "api": {"socket": str(directory / "api.sock")},
+            "journal": {"path": str(directory / "journal.db")},
+            "http": {"port": 0, "authorization": "TokenFile", "tokenFile": str(directory / "http-token")},
+            "tracing": {"endpoint": collector.endpoint},
         }
-        process = await start(tmp_path, **sections)
+        yield Planted(directory, hub, worker, collector, sorted(documents), sections)
+
+
+async def ends_after_a_wrong_file(scene: Planted, process: asyncio.subprocess.Process, log: "Log") -> None:
+    """Have the process refuse a file with secrets in it."""
+    document = {**CONFIGURATION, **scene.sections, "hub": NOT_YAML}
+    (scene.directory / "turnstile.yaml").write_text(json.dumps(document))
+    process.send_signal(signal.SIGHUP)
+    await log.tells("configuration.refused")
+
+
+def expect_no_secret_in(outputs: dict[str, str]) -> None:
+    assert all(outputs.values()), [name for name, text in outputs.items() if not text]
+    found = {name: text[max(0, text.find(MARK) - 200) :][:400] for name, text in outputs.items() if MARK in text}
+    assert not found
+
+
+@pytest.mark.parametrize("form", ["json", "console"])
+async def test_no_planted_secret_comes_out_anywhere(tmp_path: Path, form: str) -> None:
+    async with planted(tmp_path, form) as scene:
+        process = await start(tmp_path, **scene.sections)
         log = Log(process)
         outputs: dict[str, str] = {}
         try:
-            await log.tells(*(name for name in documents if name not in ("good", "lines")))
-            await until(lambda: "Active" in objects_of(hub) and (tmp_path / "journal.db").exists())
-            place = log.address()
+            await log.tells(*(name for name in scene.names if name not in ("good", "lines")))
+            await until(scene.is_at_work)
+            asked = ("--socket", str(tmp_path / "api.sock"))
+            job = str(tmp_path / "job.json")
+            (tmp_path / "job.json").write_text(json.dumps(job_of_a_user()))
             outputs |= {
-                "http": await answered(place),
-                "status": await printed("status", "--socket", str(tmp_path / "api.sock"), "-o", "json"),
-                "validate": await printed("config", "validate", str(tmp_path / "turnstile.yaml"), "--kubeconfigs"),
-                "hub": objects_of(hub),
+                "http": await answered(log.address()),
+                "status": await printed("status", *asked, "-o", "json"),
+                "explain": await printed("explain", f"{NAMESPACE}/wl", *asked),
+                "timeline": await printed("timeline", f"{NAMESPACE}/wl", *asked),
+                "plan": await printed("plan", "-n", NAMESPACE, "-f", job, "-o", "wide", *asked),
+                "plan without a daemon": await printed("plan", "-n", NAMESPACE, "-f", job, "--config", scene.file),
+                "doctor": await printed("doctor", "--config", scene.file, "-o", "wide"),
+                "validate": await printed("config", "validate", scene.file, "--kubeconfigs"),
+                "hub": objects_of(scene.hub),
             }
-            (tmp_path / "turnstile.yaml").write_text(json.dumps({**CONFIGURATION, **sections, "hub": NOT_YAML}))
-            process.send_signal(signal.SIGHUP)
-            await log.tells("configuration.refused")
+            await ends_after_a_wrong_file(scene, process, log)
         finally:
             process.send_signal(signal.SIGTERM)
             outputs["log"] = await log.rest()
         outputs["journal"] = (tmp_path / "journal.db").read_bytes().decode("latin-1")
-    assert all(outputs.values())
+        outputs["traces"] = "\n".join(map(str, scene.collector.spans))
     assert "password" in outputs["validate"]
-    found = {name: text[max(0, text.find(MARK) - 200) :][:400] for name, text in outputs.items() if MARK in text}
-    assert not found
+    assert "file-password" in outputs["doctor"]
+    assert "Traceback" not in "".join(outputs.values())
+    expect_no_secret_in(outputs)
+
+
+async def test_nor_from_a_shadow(tmp_path: Path) -> None:
+    async with planted(tmp_path, "json") as scene:
+        scene.sections["shadow"] = {"enabled": True}
+        process = await start(tmp_path, **scene.sections)
+        log = Log(process)
+        outputs: dict[str, str] = {}
+        try:
+            await log.tells(*(name for name in scene.names if name not in ("good", "lines")))
+            asked = ("--socket", str(tmp_path / "api.sock"))
+            outputs |= {
+                "http": await answered(log.address()),
+                "report": await printed("shadow", "report", *asked, "-o", "json"),
+                "status": await printed("status", "workers", *asked, "-o", "json"),
+            }
+            await ends_after_a_wrong_file(scene, process, log)
+        finally:
+            process.send_signal(signal.SIGTERM)
+            outputs["log"] = await log.rest()
+    assert "problems" in outputs["report"]
+    expect_no_secret_in(outputs)
+
+
+def job_of_a_user() -> dict[str, Any]:
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}
+    template = {"spec": {"restartPolicy": "Never", "containers": [container]}}
+    metadata = {"name": "planned", "namespace": NAMESPACE, "labels": {"kueue.x-k8s.io/queue-name": "main"}}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": {"template": template}}
 
 
 class Log:

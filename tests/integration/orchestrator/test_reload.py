@@ -66,7 +66,7 @@ class Running:
 
 
 @asynccontextmanager
-async def running(directory: Path, **changes: Any) -> AsyncIterator[Running]:
+async def running(directory: Path, **others: Any) -> AsyncIterator[Running]:
     heard: list[str] = []
     loop = asyncio.get_running_loop()
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
@@ -91,7 +91,7 @@ async def running(directory: Path, **changes: Any) -> AsyncIterator[Running]:
                 "discovery": {"enabled": False},
                 "api": {"socket": str(directory / "api.sock")},
                 "journal": {"path": None},
-                **changes,
+                **others,
             }
             made = Running(None, directory, hub, workers, sections, heard)  # type: ignore[arg-type]
             made.sections["workers"] = [made.entry("w1"), made.entry("w2")]

@@ -48,6 +48,21 @@ def answering(status: int, body: bytes, content_type: str = "application/json", 
     return answer
 
 
+def chunked(part: bytes, count: int) -> Handler:
+    """Answer in parts, without a length."""
+
+    async def answer(request: web.BaseRequest) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "application/json"})
+        response.enable_chunked_encoding()
+        await response.prepare(request)
+        for _ in range(count):
+            await response.write(part)
+        await response.write_eof()
+        return response
+
+    return answer
+
+
 ODD_ANSWERS: dict[str, tuple[Handler, type[ClusterError], str]] = {
     "a login page with 200": (
         answering(200, b"<html>please log in</html>", "text/html"),
@@ -67,6 +82,17 @@ ODD_ANSWERS: dict[str, tuple[Handler, type[ClusterError], str]] = {
     ),
     "a redirect": (answering(302, b"", Location="https://elsewhere/"), ProtocolViolation, "HTTP 302"),
     "far too much": (answering(200, b'{"x":"' + b"x" * 4096 + b'"}'), TooLarge, "the limit is 1024"),
+    "far too much, without saying so": (chunked(b"x" * 700, 3), TooLarge, "more than 1024 bytes"),
+    "a header of a megabyte": (
+        answering(200, b"{}", Much="x" * (1 << 20)),
+        ProtocolViolation,
+        "expected HTTP/1.1, got something else",
+    ),
+    "ten thousand headers": (
+        answering(200, b"{}", **{f"X-{number}": "x" for number in range(10_000)}),
+        ProtocolViolation,
+        "expected HTTP/1.1, got something else",
+    ),
     "a Status that is nonsense": (answering(500, b'{"kind":"Status","message":[1]}'), Unavailable, "HTTP 500"),
 }
 

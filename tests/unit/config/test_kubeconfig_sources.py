@@ -104,11 +104,12 @@ def test_the_hubs_kubeconfig_is_held_to_the_policy_too(tmp_path: Path) -> None:
 
 
 def test_secrets() -> None:
-    data = {"kubeconfig": encoded(kubeconfig()), "broken": "!"}
+    data = {"kubeconfig": encoded(kubeconfig()), "broken": "!", "huge": encoded(b"#" * ((1 << 20) + 1))}
     assert load_secret_kubeconfig("s", data, "kubeconfig", policy()).token == TOKEN
     for key, want in [
         ("other", 'key "other" not found in secret "s"'),
         ("broken", 'key "broken" of secret "s" is not base64'),
+        ("huge", 'key "huge" of secret "s" has 1048577 bytes: must be at most 1048576'),
     ]:
         with pytest.raises(KubeconfigError) as caught:
             load_secret_kubeconfig("s", data, key, policy())

@@ -59,6 +59,6 @@ def test_both_forms_of_log_hide_and_escape(form: LogFormat) -> None:
 def test_names_and_messages_of_workers_are_made_visible_in_whole_documents() -> None:
     document = {"workers": [{"name": "w1", "message": "gone\x1b]0;title\x07", "copies": 3, "none": None}]}
     assert visible(document) == {
-        "workers": [{"name": "w1", "message": "gone\\u001b]0;title\\u0007", "copies": 3, "none": None}]
+        "workers": [{"name": "w1", "message": "gone\\x1b]0;title\\x07", "copies": 3, "none": None}]
     }
     assert visible("first line\nsecond line") == "first line\nsecond line"
