@@ -153,19 +153,22 @@ async def test_options_of_a_worker_change_without_a_new_connection(tmp_path: Pat
 async def test_forecasts_of_pods_begin_and_change_their_rules_with_a_connection_of_their_own(tmp_path: Path) -> None:
     async with running(tmp_path, forecast={"enabled": True}) as daemon:
         first, second = daemon.workers.values()
-        assert watches(first, "pods") == 0
-        await until(lambda: watches(second, "workloads") == 2)  # one for copies, one for forecasts
-        before = watches(second)
+
+        async def followed(*, links: int, with_pods: int) -> None:
+            """Wait for the connections so far: each watches Workloads twice, for copies and for forecasts."""
+            await until(lambda: watches(first, "workloads") == 2 * links and watches(first, "pods") == with_pods)
+
+        await until(lambda: watches(second, "workloads") == 2)
+        await followed(links=1, with_pods=0)
         line = await daemon.reload(workers=[daemon.entry("w1", podForecast=True), daemon.entry("w2")])
         assert line["changed"] == ["workers"]
-        await until(lambda: watches(first, "pods") == 1)
-        await daemon.reload(workers=[daemon.entry("w1", podForecast=True, podForecastMode="v1.37"), daemon.entry("w2")])
-        await until(lambda: watches(first, "pods") == 2)
-        workloads = watches(first, "workloads")
+        await followed(links=2, with_pods=1)
+        with_rules = daemon.entry("w1", podForecast=True, podForecastMode="v1.37")
+        await daemon.reload(workers=[with_rules, daemon.entry("w2")])
+        await followed(links=3, with_pods=2)
         await daemon.reload(workers=[daemon.entry("w1"), daemon.entry("w2")])
-        await until(lambda: watches(first, "workloads") == workloads + 2)
-        assert watches(first, "pods") == 2, "pods are followed no longer"
-        assert watches(second) == before, "the other worker is left alone"
+        await followed(links=4, with_pods=2)
+        assert watches(second, "workloads") == 2, "the other worker is left alone"
 
 
 async def test_a_rotated_kubeconfig_behind_a_swapped_link_is_taken_over(tmp_path: Path) -> None:
