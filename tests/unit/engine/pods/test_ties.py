@@ -219,3 +219,12 @@ def test_release_36_charges_the_rest_of_a_group_only_until_one_pod_overdraws() -
         mode=Mode.V1_36,
     )
     assert answers(found) == ["preempting: s", "preempting: t"]
+
+
+def test_one_order_of_the_nodes_decides_where_a_group_goes_and_who_is_charged_first() -> None:
+    """Where it goes to n1, n1 came first, and a was charged before b: c overdraws, and is put back first."""
+    equals = (("a", 1, "n1"), ("b", 1, "n2"), ("c", 0, "n1"), ("d", 0, "n2"))
+    running = [pod(name, 2, priority, on=on, app="x") for name, priority, on in equals]
+    found = grouped(node("n1"), node("n2"), *running, budget("x", 1), *members(1, 2))
+    assert answers(found) == ["preempting: a @ n1", "preempting: b @ n2"]
+    assert found.is_complete
