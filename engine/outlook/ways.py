@@ -27,6 +27,7 @@ _MOST_CYCLES: Final = 400
 _MOST_STEPS: Final = 20_000
 """In all cycles together: everybody else waits meanwhile, which is to be about a tenth of a second at most."""
 _MOST_CHOICES: Final = 4 * MOST_OUTCOMES
+_MANY_MOMENTS: Final = "between many unlike pods victims may be gone at more moments than were followed"
 """Of one cycle."""
 _FEW_PODS: Final = 6
 """Of so few pods every moment is followed at which those who leave may be gone; of more, the first and the last."""
@@ -175,6 +176,8 @@ class Ways:
                 after = self._evicting(replace(way, queue=rest), outcome)
                 if len(self._own) <= _FEW_PODS:
                     return [*self._after_leaving(after), after]
+                if self.is_complete and len(set(self._own.values())) > 1:
+                    self.is_complete, self.reason = False, _MANY_MOMENTS
                 return [after] if after.is_patient else self._after_leaving(after)
         text = outcome.reason.text if outcome.reason is not None else ""
         return [replace(way, queue=self._without_equals(way), problem=text or way.problem)]

@@ -4,6 +4,7 @@ Budgets never forbid an eviction; they only decide who is put back first and whi
 the order of importance. Where that order is undefined and it matters who overdraws, every possibility is followed.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, permutations, product
@@ -21,6 +22,7 @@ Violations = Mapping[tuple[UnitKind, ObjectKey], int]
 
 
 _MOST_MEETINGS: Final = 24
+_MOST_BUDGET_ORDERS: Final = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,31 @@ class Ledger:
         """Return who may be found to overdraw, and whether these are all possibilities."""
         if self.is_empty:
             return [{}], True
+        found: list[Violations] = []
+        orders = self._budget_orders([unit for tied in ties for unit in tied])
+        is_complete = True
+        for order in islice(orders, 1 if limit == 1 else _MOST_BUDGET_ORDERS):
+            self._order = {budget: place for place, budget in enumerate(order)}
+            possible, was_complete = self._possible_in_order(ties, limit)
+            is_complete &= was_complete
+            found += [violations for violations in possible if violations not in found]
+        return found, is_complete and next(orders, None) is None
+
+    def _budget_orders(self, units: Sequence[Unit]) -> Iterator[tuple[ObjectKey, ...]]:
+        """Yield the orders in which budgets may be charged; one where it makes no difference.
+
+        The scheduler has them in no fixed order. It matters where a pod that overdraws one is not charged to the next.
+        """
+        covered = [self._covers(pod) for unit in units for pod in unit.pods]
+        if self._rules.charges_all_budgets:
+            return iter([()])
+        charges = Counter(budget.key for budgets in covered for budget in budgets)
+        shared = [budgets for budgets in covered if len(budgets) > 1]
+        if not any(charges[budget.key] > budget.allowed for budgets in shared for budget in budgets):
+            return iter([()])
+        return permutations(dict.fromkeys(budget.key for budgets in shared for budget in budgets))
+
+    def _possible_in_order(self, ties: Sequence[Sequence[Unit]], limit: int) -> tuple[list[Violations], bool]:
         states: list[_Charged] = [_Charged({}, {})]
         is_complete = True
         for tied in ties:
@@ -136,7 +163,7 @@ class Ledger:
 
     def _charge_pod(self, pod: BoundPod, spent: dict[ObjectKey, int]) -> bool:
         is_overdrawn = False
-        for budget in self._covers(pod):
+        for budget in sorted(self._covers(pod), key=lambda budget: self._order.get(budget.key, 0)):
             spent[budget.key] = spent.get(budget.key, 0) + 1
             if spent[budget.key] > budget.allowed:
                 is_overdrawn = True
