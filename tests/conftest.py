@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import pytest
+import structlog
 from hypothesis import HealthCheck, settings
 
+from manager import logs
 from tests.conformance.servers import why_no_real_server
 
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -13,6 +15,13 @@ settings.load_profile("untimed")
 _HERE = Path(__file__).parent
 _SHARING = frozenset({"conformance", "deploy", "differential", "e2e", "realbed", "scheduler"})
 """Folders whose tests share servers or oracles that take long to start."""
+
+
+@pytest.fixture(autouse=True)
+def log_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no test write to, or listen at, the log that another one configured."""
+    monkeypatch.setattr(logs, "_log", None)
+    structlog.reset_defaults()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -38,7 +38,7 @@ def _plan(plan: Obj, screen: Screen, *, is_wide: bool) -> list[str]:
     victims = [{**victim, "worker": worker["name"]} for worker in plan["workers"] for victim in worker["victims"]]
     if victims:
         lines += ["", *table(_VICTIMS, victims, screen, is_wide=is_wide)]
-    with_pods = [{**worker["pods"], "worker": worker["name"]} for worker in plan["workers"] if worker["pods"]]
+    with_pods = [{**worker["pods"], "worker": worker["name"]} for worker in plan["workers"] if worker.get("pods")]
     if with_pods:
         lines += ["", *table(_PODS, with_pods, screen, is_wide=is_wide)]
     evicted = [{**victim, "worker": each["worker"]} for each in with_pods for victim in each["victims"]]
