@@ -107,7 +107,7 @@ def _serve(arguments: argparse.Namespace) -> int:
             _say("\n".join(lines))
             while True:
                 signal.pause()
-    except (build.ToolchainError, ProcessError) as error:
+    except (build.ToolchainError, ProcessError, OSError) as error:
         sys.stderr.write(f"error: {error}\n")
         return 1
     except KeyboardInterrupt:

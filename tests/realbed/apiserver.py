@@ -19,7 +19,7 @@ from tests.realbed.ports import free_ports
 from tests.realbed.processes import ProcessGroup, Running
 
 _READY_SECONDS = 180.0
-_REQUEST_SECONDS = 30.0
+_REQUEST_SECONDS = 60.0
 
 GANG_SCHEDULING = ("--feature-gates=GenericWorkload=true", "--runtime-config=scheduling.k8s.io/v1alpha2=true")
 """The gang scheduling kinds are alpha in this version: a gate lets them in, a version must be switched on."""
