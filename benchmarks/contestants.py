@@ -9,6 +9,7 @@ from pathlib import Path
 from config.names import CONTROLLER_NAME, MULTIKUEUE_NAME
 from tests.conformance.resources import MULTIKUEUE_CLUSTERS
 from tests.e2e.clusters import Cluster, Clusters, RealSide
+from tests.e2e.pod_situations import allow_forecasts
 from tests.e2e.scene import Queue, Scene, condition_of
 from tests.realbed import build, kueue
 from tests.realbed.cluster import TURNSTILE_NAMESPACE
@@ -21,11 +22,13 @@ class Controller(StrEnum):
     UNTHROTTLED = "the same, worker clients unthrottled"
     """The same sources with one line changed: as released it asks each worker five times a second at most."""
     TURNSTILE = "Turnstile"
+    FORECAST_FIRST = "Turnstile, ForecastFirst"
+    """Sends a job to one worker where it is forecast to fit, instead of to all at once."""
 
     @property
     def is_turnstile(self) -> bool:
         """Tell whether it is ours."""
-        return self is Controller.TURNSTILE
+        return self in (Controller.TURNSTILE, Controller.FORECAST_FIRST)
 
 
 def new_scene(clusters: Clusters, directory: Path, controller: Controller) -> Scene:
@@ -49,7 +52,11 @@ async def set_to_work(
         scene.hub, build.KUEUE_UNTHROTTLED if controller is Controller.UNTHROTTLED else build.KUEUE
     )
     await scene.build(worker, hub=hub)
-    if controller.is_turnstile:
+    if controller is Controller.FORECAST_FIRST:
+        for side in scene.workers.values():
+            allow_forecasts(side)
+        await scene.start_turnstile(dispatcher={"mode": "ForecastFirst"})
+    elif controller.is_turnstile:
         await scene.start_turnstile()
     await scene.until_active()
     for name in scene.workers:

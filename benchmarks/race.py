@@ -1,8 +1,9 @@
 """`make race`: how fast a hub's controller gets many jobs admitted on two real workers, and what it asks of them.
 
-Kueue's own MultiKueue controller as released, the same without its limit of requests to workers, and Turnstile run one
-after the other on the same bed. Requests are counted from the API servers' audit logs, so that each client's share is
-known; CPU is what the processes used. etcd does not wait for the disk here, which flatters all.
+Kueue's own MultiKueue controller as released, the same without its limit of requests to workers, Turnstile as shipped,
+and Turnstile that sends a job where it is forecast to fit, run one after the other on the same bed. Requests are
+counted from the API servers' audit logs, so that each client's share is known; CPU is what the processes used. etcd
+does not wait for the disk here, which flatters all.
 """
 
 import argparse
@@ -18,8 +19,8 @@ from pathlib import Path
 
 from benchmarks.contestants import Controller, new_scene, real, set_to_work
 from tests.conformance.client import Obj
-from tests.conformance.resources import WORKLOADS
-from tests.e2e.clusters import Clusters, run_real
+from tests.conformance.resources import EVENTS, WORKLOADS
+from tests.e2e.clusters import Cluster, Clusters, run_real
 from tests.e2e.scene import Queue, Scene, condition_of
 from tests.realbed import audit
 from tests.realbed.bed import BedOptions
@@ -43,6 +44,8 @@ class Result:
     """The controller's own requests about Workloads and Jobs, per Workload, by API server."""
     conflicts: int
     """Its writes on the hub that ended in 409."""
+    admitted_twice: int
+    """Workloads that had quota on both workers before one copy was withdrawn."""
     controller_cpu: float
     servers_cpu: float
 
@@ -74,6 +77,9 @@ async def race(clusters: Clusters, directory: Path, jobs: int, controller: Contr
             placed=Counter(str(each["status"].get("clusterName")) for each in admitted),
             requests={name: len(found) / jobs for name, found in own.items()},
             conflicts=sum(each.code == 409 for each in own[clusters.hub.name]),
+            admitted_twice=len(
+                set.intersection(*[await _given_quota(side, scene.name) for side in clusters.workers.values()])
+            ),
             controller_cpu=after[0] - before[0],
             servers_cpu=after[1] - before[1],
         )
@@ -110,11 +116,18 @@ async def _all_admitted(scene: Scene, jobs: int) -> list[Obj]:
             await asyncio.sleep(_POLL_SECONDS)
 
 
+async def _given_quota(side: Cluster, namespace: str) -> set[str]:
+    """Return the names of the Workloads that a worker's Kueue ever gave quota to."""
+    listed = (await side.api.get(EVENTS.at(namespace), fieldSelector="reason=QuotaReserved")).ok()["items"]
+    return {each["involvedObject"]["name"] for each in listed}
+
+
 def _print(results: list[Result], jobs: int) -> None:
     rows = {
         f"seconds until all {jobs} are admitted on the hub": [f"{r.seconds:.1f}" for r in results],
         "placed": [", ".join(f"{name} {count}" for name, count in sorted(r.placed.items())) for r in results],
         "own requests per Workload": [", ".join(f"{at} {n:.1f}" for at, n in r.requests.items()) for r in results],
+        "Workloads with quota on both workers at once": [str(r.admitted_twice) for r in results],
         "own writes on the hub that ended in 409": [str(r.conflicts) for r in results],
         "CPU seconds of the hub's controller": [f"{r.controller_cpu:.1f}" for r in results],
         "CPU seconds of all API servers": [f"{r.servers_cpu:.1f}" for r in results],
@@ -125,9 +138,9 @@ def _print(results: list[Result], jobs: int) -> None:
 
 
 def _print_ratios(results: list[Result]) -> None:
-    ours = next((result for result in results if result.controller.is_turnstile), None)
-    for other in results:
-        if ours is not None and other is not ours:
+    others = [result for result in results if not result.controller.is_turnstile]
+    for ours in (result for result in results if result.controller.is_turnstile):
+        for other in others:
             print(f"{ours.controller} is {other.seconds / ours.seconds:.2f} times as fast as {other.controller}")
 
 

@@ -308,8 +308,8 @@ class Api(Section):
     """What the daemon tells the `turnstile` commands on its machine."""
 
     socket: FilePath | None = Path("/run/turnstile/api.sock")
-    """The socket that `turnstile status` and `turnstile explain` ask; only the daemon's own user may open it. `null`
-    makes none."""
+    """The socket that `turnstile status`, `explain`, `timeline`, `plan` and `shadow report` ask; only the daemon's own
+    user may open it. `null` makes none."""
 
 
 class Logging(Section):

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from config.api.meta import format_time
 from engine.forecasting.forecast import Cost, Flavors, Forecast, ForecastVictim, Verdict
 from engine.forecasting.verification import Evicted, Replay, Result
 from gates.pod_records import PodRecord, pod_entry, read_pod_entry
+from gates.record_entries import moment_entry, read_moment
 
 Obj = dict[str, Any]
 
@@ -73,10 +73,8 @@ def format_record(record: ForecastRecord) -> str:
         "cost": _cost_entry(forecast.cost),
         "result": str(record.result),
         "resultMessage": record.message,
+        **moment_entry("verifiedAt", record.verified_ns),
     }
-    if record.verified_ns is not None:
-        entry["verifiedAt"] = format_time(record.verified_ns)
-        entry["verifiedAtUnixNano"] = str(record.verified_ns)
     if record.pods is not None:
         entry["pods"] = pod_entry(record.pods)
     return json.dumps(entry, separators=(",", ":"))
@@ -90,7 +88,6 @@ def parse_record(text: str | None) -> ForecastRecord | None:
         entry = json.loads(text)
         if entry["victimsLeftOut"]:
             return None
-        verified = entry.get("verifiedAtUnixNano")
         return ForecastRecord(
             cluster=str(entry["cluster"]),
             replica_uid=str(entry["replicaUID"]),
@@ -98,7 +95,7 @@ def parse_record(text: str | None) -> ForecastRecord | None:
             forecast=_forecast(entry),
             result=Result(entry["result"]),
             message=str(entry["resultMessage"]),
-            verified_ns=int(verified) if verified is not None else None,
+            verified_ns=read_moment(entry, "verifiedAt"),
             pods=read_pod_entry(entry.get("pods")),
         )
     except (AttributeError, LookupError, TypeError, ValueError):
@@ -141,7 +138,7 @@ def _flavors(entry: Mapping[str, Any]) -> Flavors:
 
 
 def _victim_entry(victim: ForecastVictim) -> Obj:
-    entry: Obj = {
+    return {
         "workload": f"{victim.namespace}/{victim.name}",
         "uid": victim.uid,
         "clusterQueue": victim.cluster_queue,
@@ -151,16 +148,12 @@ def _victim_entry(victim: ForecastVictim) -> Obj:
         "pods": victim.pods,
         "preemptionCost": victim.preemption_cost,
         "inFlight": victim.in_flight,
+        **moment_entry("runningSince", victim.running_since_ns),
     }
-    if victim.running_since_ns is not None:
-        entry["runningSince"] = format_time(victim.running_since_ns)
-        entry["runningSinceUnixNano"] = str(victim.running_since_ns)
-    return entry
 
 
 def _victim(entry: Mapping[str, Any]) -> ForecastVictim:
     namespace, _, name = str(entry["workload"]).partition("/")
-    since = entry.get("runningSinceUnixNano")
     return ForecastVictim(
         namespace=namespace,
         name=name,
@@ -170,7 +163,7 @@ def _victim(entry: Mapping[str, Any]) -> ForecastVictim:
         priority=int(entry["priority"]),
         owner=str(entry["owner"]),
         pods=int(entry["pods"]),
-        running_since_ns=int(since) if since is not None else None,
+        running_since_ns=read_moment(entry, "runningSince"),
         preemption_cost=int(entry["preemptionCost"]),
         in_flight=bool(entry["inFlight"]),
     )

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from config.api.meta import format_time
 from engine.forecasting.verification import Result
 from engine.outlook.judging import Landed
 from engine.outlook.values import PodCost, PodOutcome, PodOutlook, PodVerdict, PodVictim
+from gates.record_entries import moment_entry, read_moment
 
 Obj = dict[str, Any]
 
@@ -48,7 +48,7 @@ def pod_entry(record: PodRecord) -> Obj:
     outlook = record.outlook
     names = len(outlook.victims) + sum(len(outcome.evicted) for outcome in outlook.outcomes)
     is_kept = names <= MAX_NAMES
-    entry: Obj = {
+    return {
         "verdict": str(outlook.verdict),
         "madeAtUnixNano": str(outlook.made_ns),
         "mode": outlook.mode,
@@ -66,18 +66,15 @@ def pod_entry(record: PodRecord) -> Obj:
         "approximate": list(outlook.approximate),
         "result": str(record.result),
         "resultMessage": record.message,
+        **moment_entry("verifiedAt", record.verified_ns),
     }
-    if record.verified_ns is not None:
-        entry["verifiedAt"] = format_time(record.verified_ns)
-        entry["verifiedAtUnixNano"] = str(record.verified_ns)
-    return entry
 
 
 def read_pod_entry(entry: Mapping[str, Any] | None) -> PodRecord | None:
     """Read what the annotation holds; None when there is nothing to verify. Raises what odd shapes raise."""
     if entry is None or entry["namesLeftOut"]:
         return None
-    cost, verified = entry["cost"], entry.get("verifiedAtUnixNano")
+    cost = entry["cost"]
     outlook = PodOutlook(
         verdict=PodVerdict(entry["verdict"]),
         made_ns=int(entry["madeAtUnixNano"]),
@@ -94,7 +91,7 @@ def read_pod_entry(entry: Mapping[str, Any] | None) -> PodRecord | None:
         outlook=outlook,
         result=Result(entry["result"]),
         message=str(entry["resultMessage"]),
-        verified_ns=int(verified) if verified is not None else None,
+        verified_ns=read_moment(entry, "verifiedAt"),
     )
 
 
@@ -107,28 +104,24 @@ def _outcome(entry: Mapping[str, Any]) -> PodOutcome:
 
 
 def _victim_entry(victim: PodVictim) -> Obj:
-    entry: Obj = {
+    return {
         "pod": victim.written,
         "node": victim.node,
         "priority": victim.priority,
         "podGroup": victim.group,
         "violatesBudget": victim.violates_budget,
+        **moment_entry("runningSince", victim.running_since_ns),
     }
-    if victim.running_since_ns is not None:
-        entry["runningSince"] = format_time(victim.running_since_ns)
-        entry["runningSinceUnixNano"] = str(victim.running_since_ns)
-    return entry
 
 
 def _victim(entry: Mapping[str, Any]) -> PodVictim:
     namespace, _, name = str(entry["pod"]).partition("/")
-    since = entry.get("runningSinceUnixNano")
     return PodVictim(
         namespace=namespace,
         name=name,
         node=str(entry["node"]),
         priority=int(entry["priority"]),
         group=str(entry["podGroup"]),
-        running_since_ns=int(since) if since is not None else None,
+        running_since_ns=read_moment(entry, "runningSince"),
         violates_budget=bool(entry["violatesBudget"]),
     )

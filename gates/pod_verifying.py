@@ -9,12 +9,11 @@ from dataclasses import replace
 from engine.forecasting.verification import Judgement, Result
 from engine.outlook.judging import judge
 from gates.actions import Decision, EmitEvent, RecordForecast, Step
+from gates.following_records import QUIET, Followed, follow
 from gates.forecasts import ForecastRecord
 from gates.pod_records import PodRecord
 from gates.settings import Settings
-from gates.view import Group, Reach, Worker
-
-_QUIET = (Result.EXACT, Result.NONE)
+from gates.view import Group, Worker
 
 
 def with_pod_verification(decision: Decision, group: Group, now_ns: int, settings: Settings) -> Decision:
@@ -32,7 +31,7 @@ def with_pod_verification(decision: Decision, group: Group, now_ns: int, setting
         return replace(decision, requeue_ns=min(decision.requeue_ns or remaining, remaining)) if remaining else decision
     pods = replace(record.pods, result=judgement.result, message=judgement.message, verified_ns=now_ns)
     steps = (*decision.steps, Step((RecordForecast(replace(record, pods=pods)),)))
-    if judgement.result not in _QUIET:
+    if judgement.result not in QUIET:
         message = f"Forecast of pods for cluster {record.cluster}: {judgement.result}. {judgement.message}"
         steps = (*steps, Step((EmitEvent("ForecastMissed", message),), best_effort=True))
     return replace(decision, steps=steps)
@@ -42,14 +41,10 @@ def _judgement(
     record: ForecastRecord, pods: PodRecord, group: Group, now_ns: int, settings: Settings
 ) -> Judgement | None:
     """Return the result, None while it is not known."""
-    worker = group.worker(record.cluster)
-    if worker is None:
-        return Judgement(Result.OVERTAKEN, "the cluster is no longer in use")
-    if worker.reach is not Reach.SYNCED:
-        return None
-    replica = worker.replica
-    if replica is None or replica.uid != record.replica_uid:
-        return Judgement(Result.OVERTAKEN, "the copy was withdrawn before its pods had nodes")
+    followed = follow(record, group, "the copy was withdrawn before its pods had nodes")
+    if not isinstance(followed, Followed):
+        return followed
+    worker, replica = followed.worker, followed.replica
     if not replica.is_true("QuotaReserved") and not replica.is_true("Finished"):
         return Judgement(Result.NONE, "no pods were made: there is no quota")
     witness = worker.pod_witness

@@ -8,14 +8,13 @@ from dataclasses import replace
 
 from engine.forecasting.verification import Happened, Judgement, Result, judge
 from gates.actions import Decision, EmitEvent, RecordForecast, Step
+from gates.following_records import QUIET, Followed, follow
 from gates.forecasts import ForecastRecord
 from gates.ledger import last_opening
 from gates.opening import remaining_window
 from gates.pod_records import record_of_pods
 from gates.settings import Settings
 from gates.view import Group, Opening, Reach, Worker
-
-_QUIET = (Result.EXACT, Result.NONE)
 
 
 def record_of(worker: Worker, opening: Opening) -> ForecastRecord | None:
@@ -42,7 +41,7 @@ def with_verification(decision: Decision, group: Group, now_ns: int, settings: S
         return _look_again(decision, record, now_ns, settings)
     done = replace(record, result=judgement.result, message=judgement.message, verified_ns=now_ns)
     decision = _append(decision, Step((RecordForecast(done),)))
-    if judgement.result in _QUIET:
+    if judgement.result in QUIET:
         return decision
     message = f"Forecast for cluster {record.cluster}: {judgement.result}. {judgement.message}"
     return _append(decision, Step((EmitEvent("ForecastMissed", message),), best_effort=True))
@@ -66,14 +65,10 @@ def _late_record(group: Group, now_ns: int, settings: Settings) -> ForecastRecor
 
 def judgement_of(record: ForecastRecord, group: Group, now_ns: int, settings: Settings) -> Judgement | None:
     """Return the result, None while it is not known."""
-    worker = group.worker(record.cluster)
-    if worker is None:
-        return Judgement(Result.OVERTAKEN, "the cluster is no longer in use")
-    if worker.reach is not Reach.SYNCED:
-        return None
-    replica = worker.replica
-    if replica is None or replica.uid != record.replica_uid:
-        return Judgement(Result.OVERTAKEN, "the copy was withdrawn before an outcome")
+    followed = follow(record, group, "the copy was withdrawn before an outcome")
+    if not isinstance(followed, Followed):
+        return followed
+    worker, replica = followed.worker, followed.replica
     has_quota = replica.is_true("QuotaReserved")
     if not has_quota and _remaining(record, now_ns, settings) > 0:
         return None

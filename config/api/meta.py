@@ -56,8 +56,7 @@ def object_key(raw: Mapping[str, Any]) -> ObjectKey:
     return ObjectKey(metadata.get("namespace") or "", metadata.get("name") or "")
 
 
-@lru_cache(maxsize=1 << 16)
-@lru_cache(maxsize=4096)  # most conditions of most objects carry a time that was just read elsewhere
+@lru_cache(maxsize=1 << 16)  # most conditions of most objects carry a time that was just read elsewhere
 def parse_time(text: str) -> int:
     """Return nanoseconds since the epoch of an RFC 3339 time."""
     if _WHOLE_SECOND_UTC.fullmatch(text):

@@ -17,6 +17,7 @@ from engine.cycles.pending_queue import QueuedWorkload
 from engine.decision import Outcome, Prediction, Victim
 from engine.errors import FieldError, InvalidObjectError
 from engine.flavors.assignment import Mode, ScanMemory
+from engine.forecasting.returning import first_to_return
 from engine.model import ClusterModel
 from engine.objects.workloads import PendingWorkload
 from engine.predict import MAX_TIES_FOLLOWED, NOT_EXHAUSTIVE, pod_set_prediction, predict, reduced_counts
@@ -29,6 +30,7 @@ from engine.what_if import WhatIf
 _MAX_CYCLES: Final = 64
 _FEW: Final = 4
 _BY_ORDER: Final = "who else is preempted depends on which of the victims leaves first"
+_BY_RETURN: Final = "the victim {} may take its room again before this workload has it"
 _BY_CHANCE: Final = "Kueue breaks ties by chance, which decides about this"
 
 
@@ -68,6 +70,10 @@ class _Course:
     def end_by_order(self, found: Prediction) -> Prediction:
         """Say that others are preempted as well if the wrong ones leave first."""
         return replace(found, outcome=Outcome.AMBIGUOUS, message=_BY_ORDER)
+
+    def end_by_return(self, found: Prediction, rival: Target) -> Prediction:
+        """Say that a victim may be back before the workload has its room."""
+        return replace(found, outcome=Outcome.AMBIGUOUS, message=_BY_RETURN.format(rival.workload.key))
 
     def _prediction(self, outcome: Outcome, message: str, decisive: Verdict) -> Prediction:
         assignment = decisive.assignment
@@ -115,7 +121,12 @@ def _follow(model: ClusterModel, what_if: WhatIf, course: _Course, now_ns: int) 
         for target in verdict.targets:
             what_if.remove("Workload", *target.workload.key)
     found = course.end(verdict)
-    if verdict.outcome is not Outcome.ADMIT or not _may_depend_on_order(course):
+    if verdict.outcome is not Outcome.ADMIT:
+        return found
+    rival = first_to_return(model, verdict, (target for targets in course.leaving for target in targets))
+    if rival is not None:
+        return course.end_by_return(found, rival)
+    if not _may_depend_on_order(course):
         return found
     return _with_other_orders(model, what_if, course, found, now_ns)
 

@@ -5,7 +5,7 @@ Invariant: no credential gets into a finding; what a server says is printable an
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -49,6 +49,18 @@ class Examination:
         shaken = await shake_hands(self.access, self.surroundings.clock, self.seconds / 2)
         self.note(handshake_findings(self.cluster, shaken, now_ns))
         return shaken.trouble is None
+
+    async def examine(self, look: Callable[[ClusterClient], Awaitable[None]]) -> None:
+        """Examine the way to the cluster, then look at it through a client as far as it answers."""
+        if not await self.examine_way():
+            return
+        client = ClusterClient(self.cluster, self.access, self.surroundings)
+        try:
+            await look(client)
+        except ClusterError as failure:
+            self.fail(failure)
+        finally:
+            await client.close()
 
     async def examine_permissions(
         self, client: ClusterClient, needs: Sequence[Need], role: str, severity: Severity = Severity.ERROR

@@ -45,15 +45,7 @@ class HubFacts:
 
 async def examine_hub(configuration: Configuration, seen: Examination, facts: HubFacts) -> None:
     """Examine the hub and fill in the facts, as far as it answers."""
-    if not await seen.examine_way():
-        return
-    client = ClusterClient(HUB, seen.access, seen.surroundings)
-    try:
-        await _examine(configuration, client, seen, facts)
-    except ClusterError as failure:
-        seen.fail(failure)
-    finally:
-        await client.close()
+    await seen.examine(lambda client: _examine(configuration, client, seen, facts))
 
 
 async def _examine(configuration: Configuration, client: ClusterClient, seen: Examination, facts: HubFacts) -> None:

@@ -21,7 +21,7 @@ from manager.permissions import needs_of_forecasts, needs_on_worker
 from manager.planning.hubside import LOCAL_QUEUES
 from manager.planning.listed import certain_skew_ns
 from workerclient.cluster import ClusterClient
-from workerclient.errors import ClusterError, Forbidden
+from workerclient.errors import Forbidden
 
 if TYPE_CHECKING:
     from workerclient.codec import Raw
@@ -32,15 +32,7 @@ _FORECASTS_ROLE = "deploy/rbac/worker-forecasts.yaml"
 
 async def examine_worker(configuration: Configuration, seen: Examination, facts: HubFacts) -> None:
     """Examine a worker as far as it answers."""
-    if not await seen.examine_way():
-        return
-    client = ClusterClient(seen.cluster, seen.access, seen.surroundings)
-    try:
-        await _examine(configuration, client, seen, facts)
-    except ClusterError as failure:
-        seen.fail(failure)
-    finally:
-        await client.close()
+    await seen.examine(lambda client: _examine(configuration, client, seen, facts))
 
 
 async def _examine(configuration: Configuration, client: ClusterClient, seen: Examination, facts: HubFacts) -> None:

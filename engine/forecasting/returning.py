@@ -1,0 +1,50 @@
+"""Victims that come back first: a victim queues again as soon as it has left, and may be tried before its preemptor.
+
+Without fair sharing Kueue tries first who borrows least. A victim of another ClusterQueue may need to borrow less now
+that others have left with it, and then takes room that was made for its preemptor; nothing keeps Kueue from preempting
+it again, or from leaving it there. Who is first depends on how fast each of them leaves. A victim is supposed to go
+back to the flavors that it held: what else would suit it is not kept.
+"""
+
+from collections.abc import Iterable
+
+from engine.cycles.cycle import Verdict
+from engine.model import ClusterModel
+from engine.nomination import fits_after
+from engine.preemption.search import Target
+from engine.quota.quota_tree import UsageChanges, lowest_fit
+from engine.reporting.messages import PreemptionReason
+
+
+def first_to_return(model: ClusterModel, admitted: Verdict, victims: Iterable[Target]) -> Target | None:
+    """Return a victim that may take the place of the workload it left for; the model is without any of the victims."""
+    if model.configuration.fair_sharing is not None or admitted.assignment.borrowing == 0:
+        return None
+    return next((each for each in victims if _is_first(model, each, admitted) and _is_in_the_way(each, admitted)), None)
+
+
+def _is_first(model: ClusterModel, victim: Target, admitted: Verdict) -> bool:
+    if victim.queue is admitted.head.entry.queue:
+        return False  # one workload of a ClusterQueue is tried at a time, and it is the preemptor's turn
+    borrowing = max((lowest_fit(victim.queue.cell(fr), amount)[0] for fr, amount in victim.workload.usage), default=0)
+    if borrowing != admitted.assignment.borrowing:
+        return borrowing < admitted.assignment.borrowing
+    preemptor = admitted.head.entry.workload
+    if model.configuration.gates.priority_sorting_within_cohort:
+        if victim.workload.priority != preemptor.priority:
+            return victim.workload.priority > preemptor.priority
+    elif victim.reason is PreemptionReason.IN_COHORT_RECLAIM_WHILE_BORROWING:
+        return False  # without priorities it would be older, so Kueue lets it queue anew
+    return victim.workload.queue_time_ns < preemptor.queue_time_ns
+
+
+def _is_in_the_way(victim: Target, admitted: Verdict) -> bool:
+    """Tell whether the victim finds room, and leaves too little."""
+    if not fits_after((), victim.queue, dict(victim.workload.usage)):
+        return False
+    changes = UsageChanges()
+    for fr, amount in victim.workload.usage:
+        changes.add(victim.queue.cell(fr), amount)
+    fits = fits_after((), admitted.head.entry.queue, admitted.assignment.usage)
+    changes.undo()
+    return not fits
