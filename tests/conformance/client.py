@@ -160,7 +160,11 @@ class Api:
     async def watch(self, path: str, **params: str) -> AsyncIterator[Watch]:
         """Open a watch, which must be accepted with 200."""
         async with self.session.get(
-            self.url + path, params={"watch": "true", **params}, headers=self._headers(self.accept), read_bufsize=2**22
+            self.url + path,
+            params={"watch": "true", **params},
+            headers=self._headers(self.accept),
+            read_bufsize=2**22,
+            timeout=aiohttp.ClientTimeout(total=None),
         ) as response:
             assert response.status == 200, await response.text()
             try:

@@ -4,6 +4,7 @@ It shares no code with Turnstile, so that it can be held against what Turnstile 
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -30,16 +31,34 @@ class Seen:
     """Namespace/name and reason."""
 
 
-def seen(workloads: Iterable[Obj], uid: str) -> Seen | None:
+class Preemptions:
+    """Who was preempted for whom, whatever became of them since: a condition tells only the last time."""
+
+    def __init__(self) -> None:
+        self._victims: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
+
+    def note(self, workload: Obj) -> None:
+        """Take one version of a Workload."""
+        if preemptor := _preemptor(workload):
+            self._victims[preemptor].add(_preempted(workload))
+
+    def made_for(self, uid: str) -> frozenset[tuple[str, str]]:
+        """Return who made way for a Workload."""
+        return frozenset(self._victims.get(uid, ()))
+
+
+def seen(workloads: Iterable[Obj], uid: str, preemptions: Preemptions) -> Seen | None:
     """Read what became of the copy with this UID; None if it is gone."""
     found = {each["metadata"]["uid"]: each for each in workloads}
     if uid not in found:
         return None
+    for each in found.values():
+        preemptions.note(each)
     assigned = ((found[uid].get("status") or {}).get("admission") or {}).get("podSetAssignments") or ()
     return Seen(
         has_quota=has_quota(found[uid]),
         flavors=frozenset(pair for each in assigned for pair in (each.get("flavors") or {}).items()),
-        victims=frozenset(_preempted(each) for each in found.values() if _preemptor(each) == uid),
+        victims=preemptions.made_for(uid),
     )
 
 

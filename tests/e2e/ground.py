@@ -3,11 +3,13 @@
 import asyncio
 import json
 import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from config.names import ORIGIN_LABEL
 from gates.marks import FORECAST
-from tests.conformance.client import Api, Obj
+from tests.conformance.client import Api, Obj, Watch
 from tests.conformance.resources import (
     CLUSTER_QUEUES,
     COHORTS,
@@ -137,6 +139,23 @@ class Ground:
             each for space in self._spaces() for each in (await self.worker.api.get(WORKLOADS.at(space))).ok()["items"]
         ]
 
+    @asynccontextmanager
+    async def followed(self, note: Callable[[Obj], None]) -> AsyncIterator[None]:
+        """Tell of every version of a Workload on the worker meanwhile; fail if one may have been missed."""
+        async with AsyncExitStack() as stack:
+            following = []
+            for space in self._spaces():
+                watch = await stack.enter_async_context(self.worker.api.watch(WORKLOADS.at(space)))
+                following.append(asyncio.create_task(_tell(watch, note)))
+            try:
+                yield
+            finally:
+                missed = [each for each in following if each.done()]
+                for each in following:
+                    each.cancel()
+                await asyncio.wait(following)
+            assert not missed, "the worker ended a watch"
+
     async def hub_workload(self, job: Obj) -> Obj | None:
         """Return the hub's Workload of a job."""
         found = (await self.hub.api.get(WORKLOADS.at(job["metadata"]["namespace"]))).ok()["items"]
@@ -194,6 +213,11 @@ _RESOURCE_OF = {
         JOB_SETS,
     )
 }
+
+
+async def _tell(watch: Watch, note: Callable[[Obj], None]) -> None:
+    while (event := await watch.next_or_silence()) is not None:
+        note(event["object"])
 
 
 def _is_copy(workload: Obj) -> bool:

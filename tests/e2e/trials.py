@@ -14,7 +14,7 @@ from pathlib import Path
 import aiohttp
 
 from tests.conformance.client import Obj
-from tests.e2e.evidence import Seen, has_quota, is_gate_open, is_parked_as_gated, is_turned_down, seen
+from tests.e2e.evidence import Preemptions, Seen, has_quota, is_gate_open, is_parked_as_gated, is_turned_down, seen
 from tests.e2e.ground import POLL_SECONDS, Ground
 from tests.e2e.scene import condition_of
 
@@ -69,6 +69,7 @@ class Trial:
     """Of the daemon."""
     incoming: Obj = field(default_factory=dict)
     """The job that arrived last."""
+    preemptions: Preemptions = field(default_factory=Preemptions)
     _arrived: float = 0.0
 
     async def play(self) -> AsyncIterator[Outcome]:
@@ -76,8 +77,9 @@ class Trial:
         try:
             async with asyncio.timeout(_DEADLINE_SECONDS):
                 await self.ground.prepare()
-            for job in self.ground.situation.arrivals:
-                yield await self._arrive(job)
+            async with self.ground.followed(self.preemptions.note):
+                for job in self.ground.situation.arrivals:
+                    yield await self._arrive(job)
         finally:
             await self.ground.clear()
 
@@ -114,7 +116,7 @@ class Trial:
     async def _judge(self, record: Obj) -> Outcome:
         """Hold Turnstile's verdict on itself against what the worker's objects say."""
         promised, result = str(record["verdict"]), str(record["result"])
-        found = seen(await self.ground.workloads(), record["replicaUID"])
+        found = seen(await self.ground.workloads(), record["replicaUID"], self.preemptions)
         victims = frozenset((each["workload"], each["reason"]) for each in record["victims"] if not each["inFlight"])
         ending, message = Ending.MISSED, f"{promised}, {result}: {record['resultMessage']}; {record['message']}"
         if result == "exact":
@@ -142,7 +144,7 @@ class Trial:
         await asyncio.sleep(POLL_SECONDS)
         if await self.ground.record(self.incoming) is not None:
             return await self._outcome()  # it asked first, and all went faster than we look
-        found = seen(await self.ground.workloads(), copy["metadata"]["uid"])
+        found = seen(await self.ground.workloads(), copy["metadata"]["uid"], self.preemptions)
         if found is not None and not found.victims:
             return self._ended(Ending.FITTED)
         if found is not None and is_gate_open(copy):
