@@ -8,7 +8,7 @@ from engine.pods.budgets import Ledger
 from engine.pods.explanation import CandidateScore, NodeAnswer, NodeVerdict
 from engine.pods.reprieve import Refusal, Reprieved, explain_reprieve, reprieve
 from engine.pods.snapshot import PodKind, Snapshot
-from engine.pods.units import Unit, in_order
+from engine.pods.units import STABLY_SORTED, Unit, in_order
 
 _PRIORITY_OFFSET: Final = 2**31
 """Keeps sums of negative priorities from rewarding more victims."""
@@ -123,10 +123,16 @@ def scores_of(end: Reprieved) -> Iterator[CandidateScore]:
     highest = max(pod.priority for pod in pods)
     earliest = min(pod.start_ns for pod in pods if pod.priority == highest)
     total = sum(pod.priority + _PRIORITY_OFFSET for pod in pods)
-    foremost = end.victims[0].importance
-    tops = {pod.priority for unit in end.victims if unit.importance == foremost for pod in unit.pods}
+    tops = {pod.priority for unit in _foremost(end) for pod in unit.pods}
     for top in sorted(tops):
         yield CandidateScore(end.violation_count, top, total, len(pods), earliest)
+
+
+def _foremost(end: Reprieved) -> list[Unit]:
+    """Return the victims that may come first: of equally important ones those that overdraw a budget were met first."""
+    tied = [unit for unit in end.victims if unit.importance == end.victims[0].importance]
+    violating = [unit for unit in tied if unit.identity in end.violations]
+    return violating if violating and len(end.victims) <= STABLY_SORTED else tied
 
 
 def best_options(options: Sequence[NodeOption]) -> list[NodeOption]:

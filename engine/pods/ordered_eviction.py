@@ -7,16 +7,12 @@ these ties are not free of each other. Units of one node stay tied.
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, permutations
-from typing import Final
 
 from engine.pods.group_strategies import GroupEnd, GroupTask, evict_around_frozen_placement
 from engine.pods.node_order import OrderedPlacing
 from engine.pods.placement import ORDERED_NODES, eligible_nodes
 from engine.pods.placement_rules import Placement, placed_count
-from engine.pods.units import Unit, in_order
-
-_STABLY_SORTED: Final = 12
-"""So many units the scheduler sorts without disturbing equals; with more, nothing is known of their order."""
+from engine.pods.units import STABLY_SORTED, Unit, in_order
 
 
 def evict_in_every_order(task: GroupTask, ways: Sequence[Placement]) -> Iterator[GroupEnd]:
@@ -32,7 +28,7 @@ def _appearance(end: GroupEnd) -> tuple[object, ...]:
 
 
 def _depends_on_order(task: GroupTask) -> bool:
-    is_small = len(task.snapshot.nodes) <= ORDERED_NODES and len(task.units) <= _STABLY_SORTED
+    is_small = len(task.snapshot.nodes) <= ORDERED_NODES and len(task.units) <= STABLY_SORTED
     return is_small and any(len({_nodes_of(unit) for unit in tied}) > 1 for tied in in_order(task.units))
 
 

@@ -13,6 +13,8 @@ from engine.pods.answer import UnitKind
 from engine.pods.model import PodModel
 from engine.pods.values import BoundPod, Mode, PodGroup
 
+STABLY_SORTED: Final = 12
+"""So many units the scheduler sorts without disturbing equals; with more, nothing is known of their order."""
 _POD_RANK: Final = 1
 _GROUP_RANK: Final = 2
 _MOST_STARTS: Final = 16

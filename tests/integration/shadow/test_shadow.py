@@ -105,17 +105,22 @@ async def test_a_worker_with_room_would_have_spared_everybody(tmp_path: Path) ->
         assert chosen(world, GatePolicy.PREFER_NO_PREEMPTION) == ("w2", Toll())
 
 
+async def opened_one_after_the_other(world: ShadowWorld, *, seconds_between: int) -> None:
+    """Let Kueue open two gates, and the second worker admit."""
+    await occupied(world, w1="low", w2="low")
+    world.submit()
+    world.dispatch("w1", "w2")
+    await asked(world, "w1", "w2")
+    world.open("w1")
+    await world.run_on(seconds_between)
+    world.open("w2")
+    await world.passing(lambda: world.is_admitted("w2"))
+    await world.passing(lambda: world.is_settled, 5)
+
+
 async def test_two_gates_within_one_timeout_break_the_rule(tmp_path: Path) -> None:
     async with shadowing(tmp_path, {"w1": STUBBORN, "w2": FULL}) as world:
-        await occupied(world, w1="low", w2="low")
-        world.submit()
-        world.dispatch("w1", "w2")
-        await asked(world, "w1", "w2")
-        world.open("w1")
-        await world.run_on(30)
-        world.open("w2")
-        await world.passing(lambda: world.is_admitted("w2"))
-        await world.passing(lambda: world.is_settled, 5)
+        await opened_one_after_the_other(world, seconds_between=30)
 
         (breach,) = world.episode.breaches
         assert (breach.first, breach.second, breach.gated) == ("w1", "w2", True)
@@ -137,15 +142,7 @@ async def test_two_gates_within_one_timeout_break_the_rule(tmp_path: Path) -> No
 
 async def test_the_next_gate_after_the_timeout_keeps_the_rule(tmp_path: Path) -> None:
     async with shadowing(tmp_path, {"w1": STUBBORN, "w2": FULL}) as world:
-        await occupied(world, w1="low", w2="low")
-        world.submit()
-        world.dispatch("w1", "w2")
-        await asked(world, "w1", "w2")
-        world.open("w1")
-        await world.run_on(301)
-        world.open("w2")
-        await world.passing(lambda: world.is_admitted("w2"))
-        await world.passing(lambda: world.is_settled, 5)
+        await opened_one_after_the_other(world, seconds_between=301)
         assert [start.cluster for start in world.episode.starts] == ["w1", "w2"]
         assert world.episode.breaches == ()
 

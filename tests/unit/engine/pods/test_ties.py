@@ -82,6 +82,17 @@ def test_which_member_is_looked_at_first_is_open() -> None:
     assert answers(found) == ["preempting: g1 g2 @ n1", "preempting: s @ n2"]
 
 
+def test_of_equally_important_victims_one_that_overdraws_a_budget_is_looked_at_first() -> None:
+    """Sorting leaves equals as they were met, and the budgets' are met first: b's own priority stands for n1."""
+    found = lone(
+        *[node("n1"), pod("a", 2, 7, on="n1", group="g"), pod("b", 2, 0, on="n1", group="g", app="x")],
+        *[node("n2"), pod("s", 4, 5, on="n2", app="x")],
+        *[group("g", 0), budget("x", 0)],
+        pod("p", 4, 10),
+    )
+    assert answers(found) == ["preempting: a b @ n1"]
+
+
 @pytest.mark.parametrize(
     ("scores", "want"),
     [
