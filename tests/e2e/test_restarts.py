@@ -3,6 +3,8 @@
 from tests.e2e.scene import Scene
 
 TIMEOUT = 10
+PATIENT = {"leaseDuration": "120s", "renewDeadline": "90s"}
+"""A small machine may take longer to bring an API server back than a leader waits by default; then it ends."""
 
 
 async def test_turnstile_killed_in_a_window_opens_no_gate_early(scene: Scene) -> None:
@@ -60,7 +62,7 @@ async def test_a_hub_that_goes_down_in_a_window_changes_nothing(scene: Scene) ->
     await scene.build()
     for worker in scene.workers.values():
         await scene.occupy(worker, stubborn=True)
-    await scene.start_turnstile(gates={"singleClusterPreemptionTimeout": f"{TIMEOUT}s"})
+    await scene.start_turnstile(gates={"singleClusterPreemptionTimeout": f"{TIMEOUT}s"}, leaderElection=PATIENT)
     await scene.submit("high", priority="high", runs=1)
     first = await scene.until_one_open("high")
     second = scene.others(first.name)
@@ -77,7 +79,7 @@ async def test_a_hub_that_goes_down_in_a_window_changes_nothing(scene: Scene) ->
 
 async def test_a_hub_that_was_down_while_a_job_ran_learns_its_end(scene: Scene) -> None:
     await scene.build()
-    await scene.start_turnstile()
+    await scene.start_turnstile(leaderElection=PATIENT)
     await scene.submit("job")
     winner = await scene.until_won("job")
     await scene.until_runs(winner, "job")
