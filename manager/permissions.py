@@ -19,6 +19,7 @@ from manager.kinds import (
 )
 from manager.observation import FOLLOWED_KINDS
 from manager.planning.hubside import CLASSES, CLUSTER_QUEUES, LOCAL_QUEUES
+from manager.pod_observation import FOLLOWED_KINDS as FOLLOWED_FOR_PODS
 from workerclient.kind import Key
 from workerclient.preflight import Missing, Need
 
@@ -37,6 +38,11 @@ def needs_on_worker(kinds: Iterable[JobKind]) -> tuple[Need, ...]:
 def needs_of_forecasts() -> tuple[Need, ...]:
     """Return what is read on a worker for forecasts."""
     return tuple(Need(kind, _READ) for kind in FOLLOWED_KINDS)
+
+
+def needs_of_pod_forecasts() -> tuple[Need, ...]:
+    """Return what is read on a worker beside that for forecasts of its pods."""
+    return tuple(Need(kind, _READ) for kind in FOLLOWED_FOR_PODS)
 
 
 def needs_on_hub(kinds: Iterable[JobKind], namespace: str, lease: Key | None = None) -> tuple[Need, ...]:

@@ -123,10 +123,16 @@ class PodCycle:
         return options
 
     def _is_hopeless(self, place: int) -> bool:
-        """Tell whether evicting cannot help: the node is out of the question or too small for the pod when empty."""
+        """Tell whether evicting cannot help: the node is out of the question or too small for the pod when empty.
+
+        Ports are looked at first, and one that is taken may become free: then nobody asks how large the node is.
+        """
         if self._snapshot.suitability(self._kind.demands).obstacles[place] is not None:
             return True
-        return is_too_small(self._snapshot.nodes[place], self._kind.footprint)
+        if not is_too_small(self._snapshot.nodes[place], self._kind.footprint):
+            return False
+        with self._snapshot.reserved(place, self._kind.priority) as load:
+            return not load.has_conflict(self._kind.footprint.ports)
 
     def _verdict(self, place: int) -> NodeVerdict:
         name = self._snapshot.nodes[place].name
@@ -136,8 +142,7 @@ class PodCycle:
         shortages = tuple(self._snapshot.shortages(place, self._kind))
         if not shortages:
             return NodeVerdict(name, NodeAnswer.FITS)
-        is_hopeless = is_too_small(self._snapshot.nodes[place], self._kind.footprint)
-        return NodeVerdict(name, NodeAnswer.TOO_SMALL if is_hopeless else NodeAnswer.NO_ROOM, shortages)
+        return NodeVerdict(name, NodeAnswer.TOO_SMALL if self._is_hopeless(place) else NodeAnswer.NO_ROOM, shortages)
 
     def _why_nothing(self) -> Reason:
         answers = {verdict.answer for verdict in self._verdicts}

@@ -68,7 +68,9 @@ class Examination:
         """Ask which of some verbs may not be used; kinds that are not served are another finding."""
         served = await client.served_kinds({need.kind for need in needs})
         missing = await client.missing_permissions([need for need in needs if served[need.kind]])
-        self.note(permission_findings(self.cluster, [(each.verb, each.resource) for each in missing], role, severity))
+        # PodGroups, which some clusters serve in two versions, are one kind to a role.
+        verbs = dict.fromkeys((each.verb, each.resource) for each in missing)
+        self.note(permission_findings(self.cluster, list(verbs), role, severity))
 
     async def examine_versions(self, client: ClusterClient, kinds: Iterable[ApiKind]) -> bool:
         """Look at what is served of Kueue; return whether everything that is needed is."""

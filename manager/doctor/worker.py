@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from config.api.meta import ObjectKey
 from config.names import ORIGIN_LABEL
+from config.sections import Worker
 from config.settings import Configuration
 from gates.diagnosis.capabilities import gate_findings, unserved_jobs
 from gates.diagnosis.finding import Severity
@@ -17,7 +18,7 @@ from gates.support import dialect_served
 from manager.doctor.examination import Examination
 from manager.doctor.hub import HubFacts, listed
 from manager.kinds import NAMESPACES, WORKLOADS, api_kind, job_kinds
-from manager.permissions import needs_of_forecasts, needs_on_worker
+from manager.permissions import needs_of_forecasts, needs_of_pod_forecasts, needs_on_worker
 from manager.planning.hubside import LOCAL_QUEUES
 from manager.planning.listed import certain_skew_ns
 from workerclient.cluster import ClusterClient
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 _ROLE = "deploy/rbac/worker.yaml"
 _FORECASTS_ROLE = "deploy/rbac/worker-forecasts.yaml"
+_POD_FORECASTS_ROLE = "deploy/rbac/worker-pod-forecasts.yaml"
 
 
 async def examine_worker(configuration: Configuration, seen: Examination, facts: HubFacts) -> None:
@@ -42,6 +44,9 @@ async def _examine(configuration: Configuration, client: ClusterClient, seen: Ex
     await seen.examine_permissions(client, needs_on_worker(kinds), _ROLE)
     if configuration.forecast.enabled:
         await seen.examine_permissions(client, needs_of_forecasts(), _FORECASTS_ROLE, Severity.WARNING)
+        options = _options_of(configuration, seen.cluster)
+        if options is not None and options.pod_forecast:
+            await seen.examine_permissions(client, needs_of_pod_forecasts(), _POD_FORECASTS_ROLE, Severity.WARNING)
     served = await client.served_kinds([api_kind(kind) for kind in kinds])
     absent = [kind.gvk for kind in kinds if kind.gvk in facts.served and not served[api_kind(kind)]]
     seen.note(unserved_jobs(seen.cluster, absent))
@@ -55,11 +60,15 @@ async def _examine(configuration: Configuration, client: ClusterClient, seen: Ex
         await _examine_namesakes(client, seen, facts, facts.identity, here)
 
 
+def _options_of(configuration: Configuration, name: str) -> Worker | None:
+    return next((worker for worker in configuration.workers if worker.name == name), None)
+
+
 async def _examine_gates(
     configuration: Configuration, client: ClusterClient, seen: Examination, facts: HubFacts
 ) -> None:
     dialect, knows_gates = dialect_served(await client.openapi(WORKLOADS))
-    options = next((worker for worker in configuration.workers if worker.name == seen.cluster), None)
+    options = _options_of(configuration, seen.cluster)
     policy = UngatedPolicy(options.gates_unsupported) if options is not None else UngatedPolicy.ALLOW
     replicas = []
     if facts.identity is not None and knows_gates:

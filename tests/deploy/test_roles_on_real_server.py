@@ -12,7 +12,13 @@ import pytest
 from config.kubeconfig.access import ClusterAccess
 from config.sections import Jobs
 from manager.kinds import job_kinds
-from manager.permissions import complaint, complaint_about_hub, needs_of_forecasts, needs_on_worker
+from manager.permissions import (
+    complaint,
+    complaint_about_hub,
+    needs_of_forecasts,
+    needs_of_pod_forecasts,
+    needs_on_worker,
+)
 from tests.clusters import no_jitter
 from tests.deploy.test_hub_role import NEEDS as NEEDS_ON_HUB
 from tests.deploy.test_hub_role import Grant, granted
@@ -28,6 +34,7 @@ OF_CODE: Mapping[str, tuple[Need, ...]] = {
     "hub.yaml": NEEDS_ON_HUB,
     "worker.yaml": needs_on_worker(job_kinds(Jobs())),
     "worker-forecasts.yaml": needs_of_forecasts(),
+    "worker-pod-forecasts.yaml": needs_of_pod_forecasts(),
 }
 """What the code says that it needs; of the other roles, what they grant is asked for."""
 FILES = (
@@ -109,7 +116,7 @@ async def test_each_verb_that_is_taken_away_is_missed_by_name(hub: ApiServer, fi
         assert each.missing is not None
         found = await missed(each.access, needs)
         (need,) = {need.resource for need in needs if is_about(need, each.missing)}
-        assert [str(one) for one in found] == [f"{each.missing.verb} {need}"]
+        assert {str(one) for one in found} == {f"{each.missing.verb} {need}"}
         said = complaint_about_hub(found) if file == "hub.yaml" else complaint("w1", found)
         assert f"{each.missing.verb} on {need}" in said
 

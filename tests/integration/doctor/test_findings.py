@@ -196,6 +196,17 @@ async def test_without_the_role_for_forecasts_there_are_warnings(tmp_path: Path)
         assert await findings(made) == []
 
 
+async def test_pods_are_asked_about_where_they_are_forecast(tmp_path: Path) -> None:
+    limited = {"w1": allowing(grants_of(*WORKER_ROLES))}
+    async with ward(tmp_path, "w1", limited=limited) as made:
+        assert await findings(made) == []
+        made.options["workers"] = [{"name": "w1", "pod_forecast": True}]
+        found = await findings(made)
+        assert {str(each.severity) for each in found} == {"warning"}
+        assert ("w1", "warning", "it does not allow get, list, watch on pods") in told(found)
+        assert found[0].remedy == "apply deploy/rbac/worker-pod-forecasts.yaml there, or grant these verbs"
+
+
 async def test_a_worker_without_kueue(tmp_path: Path) -> None:
     kinds = tuple(kind for kind in all_kinds() if kind.group != KUEUE)
     async with world(tmp_path, "w1", kinds={"w1": kinds}, forecast={"enabled": True}) as made:

@@ -55,6 +55,20 @@ def test_unless_the_nominated_node_is_out_of_the_question() -> None:
     assert answers(found) == ["preempting: b @ n2"]
 
 
+def with_port(raw: Json) -> Json:
+    raw["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
+    return raw
+
+
+def test_a_node_that_is_too_small_is_out_of_the_question_only_while_the_port_is_free() -> None:
+    """Ports are looked at before resources, and nobody asks further once one is taken."""
+    leaving = terminating(pod("a", 1, 1, on="n1"), by_scheduler=True)
+    large = with_port(pod("p", 9, 10, status=ON_N1))
+    assert answers(lone(node("n1"), leaving, pod("b", 1, 1, on="n1"), large)) == ["unschedulable (NodeIncurable)"]
+    found = lone(node("n1"), leaving, with_port(pod("b", 1, 1, on="n1")), large)
+    assert answers(found) == ["waiting (OngoingPreemption) @ n1"]
+
+
 def test_a_pod_that_never_preempts_keeps_its_nomination() -> None:
     never = {"preemptionPolicy": "Never"}
     found = lone(node("n1"), pod("a", 4, 1, on="n1"), pod("p", 4, 10, spec=never, status=ON_N1))
