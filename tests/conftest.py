@@ -1,5 +1,6 @@
 """What holds for all tests: property tests judge results, not speed, and what shares a server runs in one process."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import HealthCheck, settings
 
 from manager import logs
 from tests.conformance.servers import why_no_real_server
+from tests.real_or_local import REAL
 
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
@@ -22,6 +24,7 @@ _LONGEST_FIRST = (
 longest begin first and what is small fills the gaps."""
 _LOSSES = frozenset({"test_lost_worker.py", "test_failover.py", "test_forecast_truth.py"})
 """Half of the time that real clusters take; they have clusters of their own."""
+_SUITES = {"e2e": "real Kueue", "conformance": "a real kube-apiserver"}
 _OTHERS = len(_LONGEST_FIRST)
 
 
@@ -52,10 +55,16 @@ def _group_of(item: pytest.Item) -> str:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say what tests counted, and why nothing ran on real servers; of several processes only this one can."""
+    """Say what tests counted, and how many ran on real servers; of several processes only this one can."""
+    passed: Counter[str] = Counter()
     for report in (each for reports in terminalreporter.stats.values() for each in reports):
         for name, value in getattr(report, "user_properties", ()):
             if name == "agreement" and report.when == "call":
                 terminalreporter.write_line(str(value))
+            if name == REAL and report.when == "call":
+                passed[value] += report.passed
     if reason := why_no_real_server():
         terminalreporter.write_line(f"tests on real servers left out: {reason}", yellow=True)
+    for suite, servers in _SUITES.items():
+        if suite in passed:
+            terminalreporter.write_line(f"passed on {servers}: {passed[suite]} tests of tests/{suite}")

@@ -8,6 +8,9 @@ import pytest_asyncio
 
 from tests.conformance.servers import why_no_real_server
 
+REAL = "real"
+"""The property of a test's report that names the suite which it was part of on real servers."""
+
 
 def arrange(
     config: pytest.Config, items: list[pytest.Item], folder: Path, runs_on_real: Callable[[pytest.Function], bool]
@@ -21,6 +24,8 @@ def arrange(
         if pytest_asyncio.is_async_test(item):
             item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
     real = {item for item in ours if isinstance(item, pytest.Function) and runs_on_real(item)}
+    for item in real:
+        item.user_properties.append((REAL, folder.name))
     if real and why_no_real_server():
         config.hook.pytest_deselected(items=list(real))
         items[:] = [item for item in items if item not in real]
