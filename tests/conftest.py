@@ -16,14 +16,14 @@ settings.load_profile("untimed")
 
 _HERE = Path(__file__).parent
 _LONGEST_FIRST = (
-    *("e2e-losses-real", "e2e-real", "deploy-local", "deploy-real", "e2e-local", "differential-local"),
+    *("e2e-one-real", "e2e-other-real", "deploy-local", "deploy-real", "e2e-local", "differential-local"),
     *("scheduler-real", "scheduler-local", "realbed-real", "realbed-local", "differential-real"),
     *("conformance-real", "conformance-local"),
 )
 """Groups of tests that share servers or oracles which take long to start. A process runs a whole group, so that the
 longest begin first and what is small fills the gaps."""
-_LOSSES = frozenset({"test_lost_worker.py", "test_failover.py", "test_forecast_truth.py"})
-"""Half of the time that real clusters take; they have clusters of their own."""
+_ONE_HALF = frozenset({"test_lost_worker.py", "test_failover.py", "test_forecast_truth.py", "test_pod_forecasts.py"})
+"""Of the tests on real clusters, by the time that they take. Each half has clusters of its own."""
 _SUITES = {"e2e": "real Kueue", "conformance": "a real kube-apiserver"}
 _OTHERS = len(_LONGEST_FIRST)
 
@@ -50,8 +50,9 @@ def _group_of(item: pytest.Item) -> str:
     folder = item.path.relative_to(_HERE).parts[0] if item.path.is_relative_to(_HERE) else ""
     if folder != "e2e":
         return f"{folder}-{'real' if 'real' in item.name else 'local'}"
-    half = "e2e-losses" if item.path.name in _LOSSES else "e2e"
-    return "e2e-local" if "[local" in item.name else f"{half}-real"
+    if "[local" in item.name:
+        return "e2e-local"
+    return "e2e-one-real" if item.path.name in _ONE_HALF else "e2e-other-real"
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
