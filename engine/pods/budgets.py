@@ -19,6 +19,8 @@ from engine.pods.values import BoundPod, Budget, Mode
 
 Violations = Mapping[tuple[UnitKind, ObjectKey], int]
 """How many pods of each violating unit overdraw; other units are not in it."""
+Order = tuple[ObjectKey, ...]
+"""Budgets, the first to be charged first; those that are not in it make no difference."""
 
 
 _MOST_MEETINGS: Final = 24
@@ -71,35 +73,27 @@ class Ledger:
         """Tell whether no pod can be covered."""
         return not self._by_namespace and not self._by_label
 
+    def orders(self, units: Sequence[Unit], limit: int) -> tuple[list[Order], bool]:
+        """Return the orders in which budgets may be charged during a cycle, and whether these are all."""
+        orders = self._budget_orders(units)
+        found = list(islice(orders, 1 if limit == 1 else _MOST_BUDGET_ORDERS))
+        return found, next(orders, None) is None
+
     def possible_violations(self, ties: Sequence[Sequence[Unit]], limit: int) -> tuple[list[Violations], bool]:
         """Return who may be found to overdraw, and whether these are all possibilities."""
+        found: list[Violations] = []
+        orders, is_complete = self.orders([unit for tied in ties for unit in tied], limit)
+        for order in orders:
+            possible, was_complete = self.violations_in(order, ties, limit)
+            is_complete &= was_complete
+            found += possible
+        return _distinct(found), is_complete
+
+    def violations_in(self, order: Order, ties: Sequence[Sequence[Unit]], limit: int) -> tuple[list[Violations], bool]:
+        """Return the same for one order of the budgets."""
         if self.is_empty:
             return [{}], True
-        found: list[Violations] = []
-        orders = self._budget_orders([unit for tied in ties for unit in tied])
-        is_complete = True
-        for order in islice(orders, 1 if limit == 1 else _MOST_BUDGET_ORDERS):
-            self._order = {budget: place for place, budget in enumerate(order)}
-            possible, was_complete = self._possible_in_order(ties, limit)
-            is_complete &= was_complete
-            found += [violations for violations in possible if violations not in found]
-        return found, is_complete and next(orders, None) is None
-
-    def _budget_orders(self, units: Sequence[Unit]) -> Iterator[tuple[ObjectKey, ...]]:
-        """Yield the orders in which budgets may be charged; one where it makes no difference.
-
-        The scheduler has them in no fixed order. It matters where a pod that overdraws one is not charged to the next.
-        """
-        covered = [self._covers(pod) for unit in units for pod in unit.pods]
-        if self._rules.charges_all_budgets:
-            return iter([()])
-        charges = Counter(budget.key for budgets in covered for budget in budgets)
-        shared = [budgets for budgets in covered if len(budgets) > 1]
-        if not any(charges[budget.key] > budget.allowed for budgets in shared for budget in budgets):
-            return iter([()])
-        return permutations(dict.fromkeys(budget.key for budgets in shared for budget in budgets))
-
-    def _possible_in_order(self, ties: Sequence[Sequence[Unit]], limit: int) -> tuple[list[Violations], bool]:
+        self._order = {budget: place for place, budget in enumerate(order)}
         states: list[_Charged] = [_Charged({}, {})]
         is_complete = True
         for tied in ties:
@@ -115,7 +109,24 @@ class Ledger:
             if len(following) > limit:
                 following, is_complete = following[:limit], False
             states = following
-        return [violations for _, violations in states], is_complete
+        return _distinct(violations for _, violations in states), is_complete
+
+    def _budget_orders(self, units: Sequence[Unit]) -> Iterator[Order]:
+        """Yield the orders in which budgets may be charged; one where it makes no difference.
+
+        The scheduler lists them once a cycle, in no fixed order. It matters where a pod that overdraws one is not
+        charged to the next.
+        """
+        if self.is_empty:
+            return iter([()])
+        covered = [self._covers(pod) for unit in units for pod in unit.pods]
+        if self._rules.charges_all_budgets:
+            return iter([()])
+        charges = Counter(budget.key for budgets in covered for budget in budgets)
+        shared = [budgets for budgets in covered if len(budgets) > 1]
+        if not any(charges[budget.key] > budget.allowed for budgets in shared for budget in budgets):
+            return iter([()])
+        return permutations(dict.fromkeys(budget.key for budgets in shared for budget in budgets))
 
     def _meetings(self, units: Sequence[Unit], limit: int) -> Iterable[Sequence[Unit]]:
         """Return the units with their pods in every order that may matter: where the first that overdraws is the last
@@ -185,6 +196,14 @@ class Ledger:
             is_match = _asks_for_one_label(budget) or matches_selector(budget.selector, pod.labels)
             if is_match and pod.key.name not in budget.disrupted:
                 yield budget
+
+
+def _distinct(found: Iterable[Violations]) -> list[Violations]:
+    distinct: list[Violations] = []
+    for violations in found:
+        if violations not in distinct:
+            distinct.append(violations)
+    return distinct
 
 
 def _asks_for_one_label(budget: Budget) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from engine.pods.budgets import Ledger
+from engine.pods.budgets import Ledger, Order
 from engine.pods.explanation import CandidateScore, NodeAnswer, NodeVerdict
 from engine.pods.reprieve import Refusal, Reprieved, explain_reprieve, reprieve
 from engine.pods.snapshot import PodKind, Snapshot
@@ -84,8 +84,11 @@ class NodeTrials:
         self._ledger = ledger
         self._explains = explains
 
-    def try_node(self, place: int, units: Sequence[Unit], limit: int) -> NodeTrial:
-        """Return the ways to make room by evicting among the units of lower priority that have a pod on the node."""
+    def try_node(self, place: int, units: Sequence[Unit], order: Order, limit: int) -> NodeTrial:
+        """Return the ways to make room by evicting among the units of lower priority that have a pod on the node.
+
+        `order` is that of the budgets.
+        """
         snapshot = self._snapshot
         if not units:
             return self._fruitless(place, NodeAnswer.NO_VICTIMS)
@@ -95,13 +98,13 @@ class NodeTrials:
         try:
             if not snapshot.fits(place, self._kind):
                 return self._fruitless(place, NodeAnswer.STILL_INFEASIBLE)
-            return self._reprieve(place, room, in_order(units), limit)
+            return self._reprieve(place, room, in_order(units), order, limit)
         finally:
             for unit in units:
                 room.add(unit)
 
-    def _reprieve(self, place: int, room: NodeRoom, ties: list[list[Unit]], limit: int) -> NodeTrial:
-        possible, is_complete = self._ledger.possible_violations(ties, limit)
+    def _reprieve(self, place: int, room: NodeRoom, ties: list[list[Unit]], order: Order, limit: int) -> NodeTrial:
+        possible, is_complete = self._ledger.violations_in(order, ties, limit)
         options: list[NodeOption] = []
         for violations in possible:
             ends, was_complete = reprieve(room, ties, violations, limit)

@@ -4,18 +4,19 @@ Each node is judged alone. In 1.37 and the KEP a unit that has pods elsewhere to
 pods on this node make room for the pod.
 """
 
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from engine.pods.answer import Explanation, Forecast, Outcome, Reason, ReasonCode, Result, UnitKind
 from engine.pods.budgets import ChargeRules, Ledger
 from engine.pods.explanation import NodeAnswer, NodeVerdict
-from engine.pods.node_candidates import NodeOption, NodeTrials, best_options
+from engine.pods.node_candidates import NodeOption, NodeTrial, NodeTrials, best_options
 from engine.pods.outcomes import Possibilities, evicting, nothing
 from engine.pods.placement import place_group
 from engine.pods.placement_rules import PlacementRules
 from engine.pods.snapshot import SMALLEST_SAMPLE, Snapshot, kind_of
 from engine.pods.suitability import is_too_small
-from engine.pods.units import Units
+from engine.pods.units import Unit, Units
 from engine.pods.values import Mode, PendingPod
 
 _CANDIDATE_PERCENTAGE: Final = 10
@@ -73,11 +74,13 @@ class PodCycle:
             own = self._pod.nominated_node
             self._possibilities.add(nothing(refusal, {self._pod.key: own} if own else None))
             return
-        options = self._options()
-        for option in best_options(options):
-            nominated = {self._pod.key: self._snapshot.nodes[option.place].name}
-            self._possibilities.add(evicting(option.reprieved.victims, option.reprieved.violations, nominated))
-        if not options:
+        has_options = False
+        for options in self._options():
+            has_options |= bool(options)
+            for option in best_options(options):
+                nominated = {self._pod.key: self._snapshot.nodes[option.place].name}
+                self._possibilities.add(evicting(option.reprieved.victims, option.reprieved.violations, nominated))
+        if not has_options:
             self._possibilities.add(nothing(self._why_nothing()))
         self._mark_chosen()
 
@@ -95,32 +98,36 @@ class PodCycle:
                 )
         return None
 
-    def _options(self) -> list[NodeOption]:
-        model = self._snapshot.model
+    def _options(self) -> Iterator[list[NodeOption]]:
+        """Yield what can be done on all nodes, for each order in which the budgets may be charged on every one."""
+        nodes = {place: self._evictable(place) for place in self._curable()}
         rules = ChargeRules.of(self._mode, UnitKind.POD)
-        ledger = Ledger(model.budgets.values(), rules, self._snapshot.effort)
+        ledger = Ledger(self._snapshot.model.budgets.values(), rules, self._snapshot.effort)
         trials = NodeTrials(self._snapshot, self._kind, ledger, explains=self._explains)
-        options: list[NodeOption] = []
-        curable = successful = 0
-        for place in range(len(self._snapshot.nodes)):
-            if self._is_hopeless(place):
-                self._verdicts.append(self._verdict(place))
-                continue
-            curable += 1
-            units = [
-                unit
-                for unit in self._units.of_pods(self._snapshot.pods_on(place))
-                if unit.priority < self._pod.priority
-            ]
-            trial = trials.try_node(place, units, self._limit)
-            self._possibilities.note(is_complete=trial.is_complete)
-            self._verdicts.append(trial.verdict)
-            successful += bool(trial.options)
-            options += trial.options
-        tried = max(curable * _CANDIDATE_PERCENTAGE // 100, SMALLEST_SAMPLE)
-        if successful >= tried and curable > tried:
+        orders, is_complete = ledger.orders([unit for units in nodes.values() for unit in units], self._limit)
+        self._possibilities.note(is_complete=is_complete)
+        for order in orders:
+            tried = {place: trials.try_node(place, units, order, self._limit) for place, units in nodes.items()}
+            self._note(tried)
+            yield [option for trial in tried.values() for option in trial.options]
+
+    def _curable(self) -> list[int]:
+        return [place for place in range(len(self._snapshot.nodes)) if not self._is_hopeless(place)]
+
+    def _evictable(self, place: int) -> list[Unit]:
+        units = self._units.of_pods(self._snapshot.pods_on(place))
+        return [unit for unit in units if unit.priority < self._pod.priority]
+
+    def _note(self, tried: Mapping[int, NodeTrial]) -> None:
+        """Keep what an explanation tells, of the first order, and whether everything was followed."""
+        self._possibilities.note(is_complete=all(trial.is_complete for trial in tried.values()))
+        if self._verdicts:
+            return
+        places = range(len(self._snapshot.nodes))
+        self._verdicts = [tried[place].verdict if place in tried else self._verdict(place) for place in places]
+        sample = max(len(tried) * _CANDIDATE_PERCENTAGE // 100, SMALLEST_SAMPLE)
+        if sum(bool(trial.options) for trial in tried.values()) >= sample and len(tried) > sample:
             self._approximate.append(_SAMPLED_CANDIDATES)
-        return options
 
     def _is_hopeless(self, place: int) -> bool:
         """Tell whether evicting cannot help: the node is out of the question or too small for the pod when empty.

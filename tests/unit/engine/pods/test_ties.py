@@ -239,3 +239,16 @@ def test_one_order_of_the_nodes_decides_where_a_group_goes_and_who_is_charged_fi
     found = grouped(node("n1"), node("n2"), *running, budget("x", 1), *members(1, 2))
     assert answers(found) == ["preempting: a @ n1", "preempting: b @ n2"]
     assert found.is_complete
+
+
+def test_budgets_are_charged_in_one_order_on_all_nodes() -> None:
+    """Charged to x first, a leaves y to b; charged to y first, it does not. n2 is never better off than n1."""
+    both, one = {"labels": {"app": "x", "tier": "y"}}, {"labels": {"tier": "y"}}
+    running = [
+        *[pod("a1", 2, 1, on="n1", started=1, metadata=both), pod("b1", 2, 1, on="n1", started=2, metadata=one)],
+        *[pod("a2", 2, 2, on="n2", started=1, metadata=both), pod("b2", 2, 1, on="n2", started=2, metadata=one)],
+    ]
+    budgets = [budget("x", 0), budget("y", 1, selector={"matchLabels": {"tier": "y"}})]
+    found = lone(node("n1"), node("n2"), *running, *budgets, pod("p", 4, 10))
+    assert answers(found) == ["preempting: a1 b1 @ n1"]
+    assert found.is_complete
