@@ -36,6 +36,8 @@ class WatchedGroup(SimulatedGroup):
         self.attempt = 0
         self.job_attempts: dict[str, int] = {}
         self.opened_at: dict[int, int] = {}
+        self.opened_in: dict[int, int] = {}
+        """The attempt of each opening: times alone do not tell what came first within one moment."""
         self.ended: set[str] = set()
 
     def _open(self, worker: Worker, opened_ns: int) -> None:
@@ -46,7 +48,7 @@ class WatchedGroup(SimulatedGroup):
         known = len(self.openings)
         super()._open(worker, opened_ns)
         for new in self.openings[known:]:
-            self.opened_at[id(new)] = self.passed
+            self._note(new)
 
     def note_opening(self, name: str) -> None:
         """Take note of a gate that somebody else opened."""
@@ -54,7 +56,11 @@ class WatchedGroup(SimulatedGroup):
         assert replica is not None
         new = Opened(name, replica.uid, self.now)
         self.openings.append(new)
+        self._note(new)
+
+    def _note(self, new: Opened) -> None:
         self.opened_at[id(new)] = self.passed
+        self.opened_in[id(new)] = self.attempt
 
     def _is_over(self, opened: Opened) -> bool:
         """An opening ends with the eviction of its replica, or with the replica when the hub begins anew."""
@@ -62,7 +68,7 @@ class WatchedGroup(SimulatedGroup):
             return True
         replica = self.workers[opened.cluster].replica
         is_gone = replica is None or replica.uid != opened.uid
-        return is_gone and self.workload.attempt_ns > opened.at
+        return is_gone and (self.workload.attempt_ns > opened.at or self.attempt > self.opened_in[id(opened)])
 
     def _sync(self, worker: Worker) -> None:
         if self.job_sync(worker) is JobSync.CREATE:
