@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, permutations, product
+from math import factorial, prod
 from typing import Final, NamedTuple
 
 from config.api.meta import ObjectKey
@@ -25,6 +26,7 @@ Order = tuple[ObjectKey, ...]
 
 _MOST_MEETINGS: Final = 24
 _MOST_BUDGET_ORDERS: Final = 120
+_MOST_UNIT_ORDERS: Final = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,13 @@ class ChargeRules:
         """Return the rules of a mode for this kind of preemptor."""
         is_release_36 = mode is Mode.V1_36
         return cls(is_release_36 and preemptor is UnitKind.POD, is_release_36 and preemptor is UnitKind.POD_GROUP)
+
+
+class Charge(NamedTuple):
+    """Who overdraws a budget, and in which order of importance they were met: what is tied there may be in any."""
+
+    ties: Sequence[Sequence[Unit]]
+    violations: Violations
 
 
 class _Charged(NamedTuple):
@@ -79,21 +88,34 @@ class Ledger:
         found = list(islice(orders, 1 if limit == 1 else _MOST_BUDGET_ORDERS))
         return found, next(orders, None) is None
 
-    def possible_violations(self, ties: Sequence[Sequence[Unit]], limit: int) -> tuple[list[Violations], bool]:
+    def charges(self, ties: Sequence[Sequence[Unit]], limit: int) -> tuple[list[Charge], bool]:
         """Return who may be found to overdraw, and whether these are all possibilities."""
-        found: list[Violations] = []
+        found: list[Charge] = []
         orders, is_complete = self.orders([unit for tied in ties for unit in tied], limit)
         for order in orders:
-            possible, was_complete = self.violations_in(order, ties, limit)
+            charges, was_complete = self.charges_in(order, ties, limit)
             is_complete &= was_complete
-            found += possible
-        return _distinct(found), is_complete
+            found += [charge for charge in charges if charge not in found]
+        return found, is_complete
 
-    def violations_in(self, order: Order, ties: Sequence[Sequence[Unit]], limit: int) -> tuple[list[Violations], bool]:
+    def charges_in(self, order: Order, ties: Sequence[Sequence[Unit]], limit: int) -> tuple[list[Charge], bool]:
         """Return the same for one order of the budgets."""
         if self.is_empty:
-            return [{}], True
+            return [Charge(ties, {})], True
         self._order = {budget: place for place, budget in enumerate(order)}
+        possible, is_complete = self._possible_violations(ties, limit)
+        if len(possible) == 1 or limit == 1 or prod(factorial(len(tied)) for tied in ties) > _MOST_UNIT_ORDERS:
+            return [Charge(ties, violations) for violations in possible], is_complete
+        return list(self._charges_one_by_one(ties, limit)), True
+
+    def _charges_one_by_one(self, ties: Sequence[Sequence[Unit]], limit: int) -> Iterator[Charge]:
+        """Yield who overdraws for every order of equally important units: they are put back in the same one."""
+        for met in product(*map(permutations, ties)):
+            one_by_one = tuple((unit,) for part in met for unit in part)
+            possible, _ = self._possible_violations(one_by_one, limit)
+            yield from (Charge(one_by_one, violations) for violations in possible)
+
+    def _possible_violations(self, ties: Sequence[Sequence[Unit]], limit: int) -> tuple[list[Violations], bool]:
         states: list[_Charged] = [_Charged({}, {})]
         is_complete = True
         for tied in ties:
@@ -109,7 +131,11 @@ class Ledger:
             if len(following) > limit:
                 following, is_complete = following[:limit], False
             states = following
-        return _distinct(violations for _, violations in states), is_complete
+        distinct: list[Violations] = []
+        for _, violations in states:
+            if violations not in distinct:
+                distinct.append(violations)
+        return distinct, is_complete
 
     def _budget_orders(self, units: Sequence[Unit]) -> Iterator[Order]:
         """Yield the orders in which budgets may be charged; one where it makes no difference.
@@ -196,14 +222,6 @@ class Ledger:
             is_match = _asks_for_one_label(budget) or matches_selector(budget.selector, pod.labels)
             if is_match and pod.key.name not in budget.disrupted:
                 yield budget
-
-
-def _distinct(found: Iterable[Violations]) -> list[Violations]:
-    distinct: list[Violations] = []
-    for violations in found:
-        if violations not in distinct:
-            distinct.append(violations)
-    return distinct
 
 
 def _asks_for_one_label(budget: Budget) -> bool:

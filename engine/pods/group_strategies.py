@@ -5,6 +5,7 @@ All start from a snapshot without the candidates and leave it so. Each yields th
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from engine.pods.budgets import Ledger, Violations
 from engine.pods.capacity import Trials, group_fit, group_fits
@@ -16,6 +17,14 @@ from engine.pods.reprieve import explain_reprieve, reprieve
 from engine.pods.snapshot import Snapshot
 from engine.pods.units import Unit, in_order
 from engine.pods.values import PendingPod
+
+
+class Met(NamedTuple):
+    """Who overdraws a budget."""
+
+    order: Sequence[Sequence[Unit]] | None
+    """That of importance, where more is known of it than the units say."""
+    violations: Violations
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +51,14 @@ class GroupTask:
     is_complete: bool = True
     steps: tuple[ReprieveStep, ...] = field(default=())
 
-    def violations(self, ties: Sequence[Sequence[Unit]] | None = None) -> list[Violations]:
+    def charges(self, order: Sequence[Sequence[Unit]] | None = None) -> list[Met]:
         """Return who may be found to overdraw a budget when the candidates are charged in order."""
         if self.ledger.is_empty:
-            return [{}]
-        possible, is_complete = self.ledger.possible_violations(ties or in_order(self.units), self.limit)
+            return [Met(order, {})]
+        ties = order or in_order(self.units)
+        charges, is_complete = self.ledger.charges(ties, self.limit)
         self.is_complete &= is_complete
-        return possible
+        return [Met(order if charge.ties is ties else charge.ties, charge.violations) for charge in charges]
 
 
 def evict_around_frozen_placement(
@@ -59,28 +69,28 @@ def evict_around_frozen_placement(
     `order` is that of importance, where more is known of it than the units say.
     """
     by_node = _units_by_node(task.units)
-    possible = task.violations(order)
+    charges = task.charges(order)
     for way in ways:
         room = FrozenRoom(task.snapshot, task.members, way)
         # A unit that shares no node with a member is put back in any case.
         near = _on_nodes(by_node, task, way)
-        ties = in_order(near) if order is None else _only(order, near)
-        for violations in possible:
-            ends, is_complete = reprieve(room, ties, violations, task.limit)
+        for charge in charges:
+            ties = in_order(near) if charge.order is None else _only(charge.order, near)
+            ends, is_complete = reprieve(room, ties, charge.violations, task.limit)
             task.is_complete &= is_complete
             if task.explains and not task.steps:
-                task.steps = explain_reprieve(room, ties, violations)
+                task.steps = explain_reprieve(room, ties, charge.violations)
             for end in ends:
-                yield GroupEnd(end.victims, violations, way)
+                yield GroupEnd(end.victims, charge.violations, way)
 
 
 def evict_by_placing_again(task: GroupTask) -> Iterator[GroupEnd]:
     """1.36: put back whoever still leaves room for the group somewhere."""
-    ties = in_order(task.units)
-    possible = task.violations()
+    charges = task.charges()
     for fit in group_fits(task.snapshot, task.members, task.rules, limit=task.limit, trials=task.trials):
         room = ReplacedRoom(task.snapshot, fit)
-        for violations in possible:
+        for order, violations in charges:
+            ties = order or in_order(task.units)
             ends, is_complete = reprieve(room, ties, violations, task.limit)
             task.is_complete &= is_complete
             if task.explains and not task.steps:
@@ -91,7 +101,7 @@ def evict_by_placing_again(task: GroupTask) -> Iterator[GroupEnd]:
 
 def evict_from_lowest_priority(task: GroupTask, ways: Sequence[Placement]) -> Iterator[GroupEnd]:
     """KEP-5710: spare budgets, then every priority that can be spared, then go on as around a frozen placement."""
-    for violations in task.violations():
+    for _, violations in task.charges():
         for way in ways:
             room = FrozenRoom(task.snapshot, task.members, way)
             violating = in_order(unit for unit in task.units if unit.identity in violations)

@@ -104,13 +104,14 @@ class NodeTrials:
                 room.add(unit)
 
     def _reprieve(self, place: int, room: NodeRoom, ties: list[list[Unit]], order: Order, limit: int) -> NodeTrial:
-        possible, is_complete = self._ledger.violations_in(order, ties, limit)
+        charges, is_complete = self._ledger.charges_in(order, ties, limit)
         options: list[NodeOption] = []
-        for violations in possible:
-            ends, was_complete = reprieve(room, ties, violations, limit)
+        for charge in charges:
+            ends, was_complete = reprieve(room, charge.ties, charge.violations, limit)
             is_complete &= was_complete
-            options += [NodeOption(place, end, score) for end in ends for score in scores_of(end)]
-        steps = explain_reprieve(room, ties, possible[0]) if self._explains else ()
+            found = [NodeOption(place, end, score) for end in ends for score in scores_of(end)]
+            options += [option for option in found if option not in options]
+        steps = explain_reprieve(room, charges[0].ties, charges[0].violations) if self._explains else ()
         name = self._snapshot.nodes[place].name
         return NodeTrial(options, is_complete, NodeVerdict(name, NodeAnswer.CANDIDATE, (), steps, options[0].score))
 

@@ -252,3 +252,12 @@ def test_budgets_are_charged_in_one_order_on_all_nodes() -> None:
     found = lone(node("n1"), node("n2"), *running, *budgets, pod("p", 4, 10))
     assert answers(found) == ["preempting: a1 b1 @ n1"]
     assert found.is_complete
+
+
+def test_units_are_put_back_in_the_order_in_which_they_were_charged() -> None:
+    """Met first, b spends what a needs, and is put back first; met second, it overdraws alone, and is too."""
+    b = pod("b", 1, 0, on="n1", metadata={"labels": {"app": "y", "tier": "z"}})
+    a = pod("a", 2, 0, on="n1", metadata={"labels": {"tier": "z"}})
+    budgets = [budget("y", 0), budget("z", 1, selector={"matchLabels": {"tier": "z"}})]
+    found = lone(node("n1"), a, b, pod("s", 1, 20, on="n1"), *budgets, P2)
+    assert answers(found) == ["preempting: a @ n1"]
