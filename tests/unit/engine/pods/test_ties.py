@@ -259,5 +259,5 @@ def test_units_are_put_back_in_the_order_in_which_they_were_charged() -> None:
     b = pod("b", 1, 0, on="n1", metadata={"labels": {"app": "y", "tier": "z"}})
     a = pod("a", 2, 0, on="n1", metadata={"labels": {"tier": "z"}})
     budgets = [budget("y", 0), budget("z", 1, selector={"matchLabels": {"tier": "z"}})]
-    found = lone(node("n1"), a, b, pod("s", 1, 20, on="n1"), *budgets, P2)
+    found = lone(node("n1", 5), a, b, pod("s", 1, 20, on="n1"), *budgets, P2)
     assert answers(found) == ["preempting: a @ n1"]
