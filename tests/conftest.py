@@ -59,11 +59,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say what tests counted, and how many ran on real servers; of several processes only this one can."""
     passed: Counter[str] = Counter()
     for report in (each for reports in terminalreporter.stats.values() for each in reports):
-        for name, value in getattr(report, "user_properties", ()):
-            if name == "agreement" and report.when == "call":
+        if not isinstance(report, pytest.TestReport) or report.when != "call":
+            continue
+        for name, value in report.user_properties:
+            if name == "agreement":
                 terminalreporter.write_line(str(value))
-            if name == REAL and report.when == "call":
-                passed[value] += report.passed
+            if name == REAL:
+                passed[str(value)] += report.passed
     if reason := why_no_real_server():
         terminalreporter.write_line(f"tests on real servers left out: {reason}", yellow=True)
     for suite, servers in _SUITES.items():

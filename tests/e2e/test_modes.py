@@ -51,7 +51,7 @@ async def test_a_workload_without_a_job_is_replicated_and_its_end_comes_back(sce
     (await scene.hub.api.post(WORKLOADS.at(scene.name), bare_workload("bare"))).expect(201)
     winner = await scene.until_won("bare")
     await scene.until(lambda: scene.has(winner, "bare", "Admitted"), "the replica to be admitted")
-    assert await scene.workload(scene.others(winner.name), "bare") is None
+    await scene.until_gone("bare", [scene.others(winner.name)])
     replica = await scene.workload(winner, "bare")
     assert replica is not None
     finished = {

@@ -1,7 +1,8 @@
 """A shadow beside the controller of a hub: Kueue's own on real clusters, Turnstile under Kueue's name on local ones."""
 
 from config.names import MULTIKUEUE_NAME
-from tests.e2e.clusters import LocalSide
+from tests.conformance.client import Obj
+from tests.e2e.clusters import Cluster, LocalSide
 from tests.e2e.scene import Scene
 from tests.e2e.shadow import Shadow, refusals_of_shadow, start_shadow, writes_of_shadow
 from tests.realbed import kueue
@@ -21,16 +22,28 @@ async def build_beside(scene: Scene) -> None:
         await scene.occupy(worker)
 
 
+async def forecast_in_time(scene: Scene, shadow: Shadow) -> tuple[Cluster, Obj]:
+    """Let jobs preempt until the shadow is faster than the controller that it watches, which a busy one need not be."""
+    for number in range(1, 5):
+        name = f"high-{number}"
+        await scene.submit(name, priority="high")
+        winner = await scene.until_won(name)
+        await scene.until(lambda number=number: shadow.settled(number), "the shadow to have seen it")  # type: ignore[misc]
+        (episode,) = (each for each in (await shadow.report())["episodes"] if f"job-{name}-" in each["workload"])
+        if all(start["forecast"] for start in episode["starts"]):
+            return winner, episode
+        await scene.delete_job(name)
+        for worker in scene.workers.values():
+            await scene.until(lambda side=worker: scene.has(side, "low", "Admitted"), "the victim to be back")  # type: ignore[misc]
+    raise AssertionError(f"the shadow was always late: {episode}")
+
+
 async def test_it_sees_forecasts_and_verifies_what_the_hubs_controller_does(scene: Scene) -> None:
     await build_beside(scene)
     shadow = await start_shadow(scene, scene.directory / "shadow")
     try:
         await scene.until(lambda: is_watching(shadow, scene), "the shadow to know the workers")
-        await scene.submit("high", priority="high")
-        winner = await scene.until_won("high")
-        await scene.until(lambda: shadow.settled(1), "the shadow to have seen it")
-
-        (episode,) = (await shadow.report())["episodes"]
+        winner, episode = await forecast_in_time(scene, shadow)
         (start,) = episode["starts"]
         assert (start["cluster"], start["gated"], start["forecast"]) == (winner.name, True, "Preempts"), start
         assert start["result"] == "exact", start
