@@ -24,7 +24,7 @@ demo: venv ## play a story on local clusters that shows what Turnstile does
 	$(BIN)/turnstile demo
 
 test: venv ## run the tests
-	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadgroup --no-loadscope-reorder
+	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadscope --no-loadscope-reorder
 
 check: venv ## format, lint, types, import rules; known weaknesses of dependencies, where PyPI can be asked
 	$(BIN)/ruff format --check .

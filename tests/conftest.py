@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 import structlog
 from hypothesis import HealthCheck, settings
+from xdist.remote import Producer
+from xdist.scheduler.loadscope import LoadScopeScheduling
 
 from manager import logs
 from tests.conformance.servers import why_no_real_server
@@ -14,7 +16,6 @@ from tests.real_or_local import REAL
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
 
-_HERE = Path(__file__).parent
 _LONGEST_FIRST = (
     *("e2e-one-real", "e2e-other-real", "deploy-local", "deploy-real", "e2e-local", "differential-local"),
     *("scheduler-real", "scheduler-local", "realbed-real", "realbed-local", "differential-real"),
@@ -25,7 +26,6 @@ longest begin first and what is small fills the gaps."""
 _ONE_HALF = frozenset({"test_lost_worker.py", "test_failover.py", "test_forecast_truth.py", "test_pod_forecasts.py"})
 """Of the tests on real clusters, by the time that they take. Each half has clusters of its own."""
 _SUITES = {"e2e": "real Kueue", "conformance": "a real kube-apiserver"}
-_OTHERS = len(_LONGEST_FIRST)
 
 
 @pytest.fixture(autouse=True)
@@ -37,22 +37,37 @@ def log_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest."""
+    items.sort(key=lambda item: _place(_group_of(item.nodeid)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
     """Keep the tests of a shared server together when several processes run tests."""
-    groups = {item: _group_of(item) for item in items}
-    for item, group in groups.items():
-        if group in _LONGEST_FIRST:
-            item.add_marker(pytest.mark.xdist_group(group))
-    items.sort(key=lambda item: _LONGEST_FIRST.index(groups[item]) if groups[item] in _LONGEST_FIRST else _OTHERS)
+    return _Groups(config, log)
 
 
-def _group_of(item: pytest.Item) -> str:
+class _Groups(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
+    """Gives a process a whole group at a time, and else one test."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        group = _group_of(nodeid)
+        return group if group in _LONGEST_FIRST else nodeid
+
+
+def _place(group: str) -> int:
+    return _LONGEST_FIRST.index(group) if group in _LONGEST_FIRST else len(_LONGEST_FIRST)
+
+
+def _group_of(nodeid: str) -> str:
     """Name whom a test shares servers with; most tests share none."""
-    folder = item.path.relative_to(_HERE).parts[0] if item.path.is_relative_to(_HERE) else ""
+    file, _, name = nodeid.partition("::")
+    folder = Path(file).parts[1] if file.startswith("tests/") else ""
     if folder != "e2e":
-        return f"{folder}-{'real' if 'real' in item.name else 'local'}"
-    if "[local" in item.name:
+        return f"{folder}-{'real' if 'real' in name else 'local'}"
+    if "[local" in name:
         return "e2e-local"
-    return "e2e-one-real" if item.path.name in _ONE_HALF else "e2e-other-real"
+    return "e2e-one-real" if Path(file).name in _ONE_HALF else "e2e-other-real"
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
