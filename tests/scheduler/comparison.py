@@ -13,19 +13,23 @@ from tests.builders import Json
 Answer = frozenset[str]
 
 
-def answer(outcomes: Iterable[Json], release: str) -> Answer:
-    """Return a set of outcomes in a form that can be compared."""
-    return frozenset(_written(outcome, release) for outcome in outcomes)
+def answer(outcomes: Iterable[Json], release: str, *, is_order_open: bool = False) -> Answer:
+    """Return a set of outcomes in a form that can be compared.
+
+    1.36 takes members in an order of chance, and any release may where `is_order_open`: then it only counts how many
+    of them are where.
+    """
+    counts = is_order_open or release == "1.36"
+    return frozenset(_written(outcome, counts=counts) for outcome in outcomes)
 
 
-def _written(outcome: Json, release: str) -> str:
-    places = [_places(outcome.get(field) or {}, release) for field in ("nominated", "bound")]
+def _written(outcome: Json, *, counts: bool) -> str:
+    places = [_places(outcome.get(field) or {}, counts=counts) for field in ("nominated", "bound")]
     return json.dumps([outcome["result"], sorted(outcome.get("victims") or ()), *places])
 
 
-def _places(pods: dict[str, str], release: str) -> list[tuple[str, str | int]]:
-    """Return who is where; 1.36 takes members in an order of chance, so there it counts how many are where."""
-    return sorted(Counter(pods.values()).items() if release == "1.36" else pods.items())
+def _places(pods: dict[str, str], *, counts: bool) -> list[tuple[str, str | int]]:
+    return sorted(Counter(pods.values()).items() if counts else pods.items())
 
 
 def is_complete(line: Json, release: str) -> bool:
