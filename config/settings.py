@@ -87,6 +87,10 @@ class Configuration(Section, BaseSettings):
     tracing: Tracing = Tracing()
     """One trace for each workload, over hub and workers."""
 
+    def worker(self, name: str) -> Worker | None:
+        """Return what is set for a worker; nothing is for one that only the hub's objects name."""
+        return next((worker for worker in self.workers if worker.name == name), None)
+
     @classmethod
     def layered(cls, *, overrides: Tree, document: Tree) -> Self:
         """Validate the document with the overrides laid over it; a ValidationError holds every mistake."""

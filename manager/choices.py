@@ -37,7 +37,7 @@ def policies_of(configuration: Configuration) -> Mapping[str, UngatedPolicy]:
 
 def budget_of(configuration: Configuration, name: str) -> BudgetLimits:
     """Return what may be asked of a worker."""
-    options = next((worker for worker in configuration.workers if worker.name == name), None)
+    options = configuration.worker(name)
     return BudgetLimits(float(options.qps), options.burst) if options is not None else BudgetLimits()
 
 

@@ -5,7 +5,6 @@ from functools import partial
 from typing import Final
 
 from config.kubeconfig.access import ClusterAccess
-from config.sections import Worker
 from config.settings import Configuration
 from engine.configuration import KueueConfiguration
 from gates.jobs.kinds import JobKind
@@ -75,22 +74,19 @@ class LinkMaker:
         return Observation(name, access, self._surroundings, kueue, self._wakeups.remote_workload)
 
     def _observe_pods(self, name: str, access: ClusterAccess, observation: Observation) -> PodForecasts | None:
-        options = self._options(name)
+        options = self._configuration.worker(name)
         if options is None or not options.pod_forecast:
             return None
         mode = mode_given(options.pod_forecast_mode)
         observe = partial(PodObservation, name, access, self._surroundings, mode)
         return PodForecasts(observation.cluster, self._wakeups.remote_workload, observe)
 
-    def _options(self, name: str) -> Worker | None:
-        return next((worker for worker in self._configuration.workers if worker.name == name), None)
-
     def _names(self) -> set[str]:
         return {*self._kueues, *(worker.name for worker in self._configuration.workers)}
 
     def _forecasting(self, name: str) -> _Forecasting:
         """Return what forecasts about a worker depend on; a worker without an entry is as one with the defaults."""
-        options = self._options(name)
+        options = self._configuration.worker(name)
         kueue = self._kueues.get(name)
         if options is None or not options.pod_forecast:
             return kueue, False, ""

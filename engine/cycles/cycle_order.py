@@ -12,7 +12,7 @@ from typing import Generic, Protocol, TypeVar
 from engine.features import FeatureGates
 from engine.flavors.assignment import Assignment
 from engine.nomination import Choices
-from engine.objects.workloads import PendingWorkload
+from engine.objects.workloads import AdmittedWorkload, PendingWorkload
 from engine.quota.cluster_queue import ClusterQueue
 from engine.quota.flavor_resource import FlavorResource
 from engine.quota.forest import root_of
@@ -51,7 +51,7 @@ def classical_order(entries: Sequence[E], gates: FeatureGates, choices: Choices)
     """Yield the entries in the order in which they are processed without fair sharing."""
 
     def rank(entry: E) -> tuple[int, int, int]:
-        return entry.assignment.borrowing, *_seniority(entry.workload, gates)
+        return entry.assignment.borrowing, *seniority(entry.workload, gates)
 
     remaining = list(entries)
     while remaining:
@@ -78,7 +78,8 @@ def _pick(equals: Sequence[E], choices: Choices) -> E:
     return equals[choices(len(equals)) if len(equals) > 1 else 0]
 
 
-def _seniority(workload: PendingWorkload, gates: FeatureGates) -> tuple[int, int]:
+def seniority(workload: PendingWorkload | AdmittedWorkload, gates: FeatureGates) -> tuple[int, int]:
+    """Return what decides between workloads that borrow alike; the smaller goes first."""
     priority = workload.priority if gates.priority_sorting_within_cohort else 0
     return -priority, workload.queue_time_ns
 
@@ -135,7 +136,7 @@ class _Tournament(Generic[E]):
     def _rank(self, cohort: CohortNode, entry: E) -> tuple[bool, Share, int, int]:
         standing = self._standings[cohort, entry.queue]
         borrows = standing.borrows and self._gates.fair_sharing_prioritize_non_borrowing
-        return borrows, standing.share, *_seniority(entry.workload, self._gates)
+        return borrows, standing.share, *seniority(entry.workload, self._gates)
 
     def _note_standings(self, entry: E) -> None:
         usage = entry.assignment.usage

@@ -9,11 +9,12 @@ back to the flavors that it held: what else would suit it is not kept.
 from collections.abc import Iterable
 
 from engine.cycles.cycle import Verdict
+from engine.cycles.cycle_order import seniority
 from engine.model import ClusterModel
 from engine.nomination import fits_after
+from engine.objects.workloads import restarts_queueing
 from engine.preemption.search import Target
 from engine.quota.quota_tree import UsageChanges, lowest_fit
-from engine.reporting.messages import PreemptionReason
 
 
 def first_to_return(model: ClusterModel, admitted: Verdict, victims: Iterable[Target]) -> Target | None:
@@ -27,15 +28,11 @@ def _is_first(model: ClusterModel, victim: Target, admitted: Verdict) -> bool:
     if victim.queue is admitted.head.entry.queue:
         return False  # one workload of a ClusterQueue is tried at a time, and it is the preemptor's turn
     borrowing = max((lowest_fit(victim.queue.cell(fr), amount)[0] for fr, amount in victim.workload.usage), default=0)
-    if borrowing != admitted.assignment.borrowing:
-        return borrowing < admitted.assignment.borrowing
-    preemptor = admitted.head.entry.workload
-    if model.configuration.gates.priority_sorting_within_cohort:
-        if victim.workload.priority != preemptor.priority:
-            return victim.workload.priority > preemptor.priority
-    elif victim.reason is PreemptionReason.IN_COHORT_RECLAIM_WHILE_BORROWING:
-        return False  # without priorities it would be older, so Kueue lets it queue anew
-    return victim.workload.queue_time_ns < preemptor.queue_time_ns
+    gates = model.configuration.gates
+    if borrowing == admitted.assignment.borrowing and restarts_queueing(victim.reason, gates):
+        return False
+    preemptor = admitted.assignment.borrowing, *seniority(admitted.head.entry.workload, gates)
+    return (borrowing, *seniority(victim.workload, gates)) < preemptor
 
 
 def _is_in_the_way(victim: Target, admitted: Verdict) -> bool:

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from config.api.meta import NANOSECONDS, ZERO_TIME_NS, ObjectKey, parse_time
 from engine.configuration import KueueConfiguration, RequeuingTimestamp
+from engine.features import FeatureGates
 from engine.objects.boost import effective_priority, preemption_cost, priority_boost
 from engine.objects.usage import Usage, UsageReader
 from engine.quota.flavor_resource import FlavorResource, FlavorResourceTable
@@ -194,16 +195,18 @@ class WorkloadReader:
                 return _transition_time(evicted)
         if _is_true(conditions, "Preempted"):
             preempted = conditions["Preempted"]
-            if self._restarts_queueing(preempted.get("reason")):
+            if restarts_queueing(preempted.get("reason"), self._gates):
                 return _transition_time(preempted) + _MILLISECOND
         created = metadata.get("creationTimestamp")
         return _time(created) if created else ZERO_TIME_NS
 
-    def _restarts_queueing(self, reason: str | None) -> bool:
-        if reason == "InCohortReclaimWhileBorrowing":
-            return not self._gates.priority_sorting_within_cohort
-        # KEP-8522: a workload whose time was up queues behind the one that took its place, or both would alternate.
-        return reason == "InClusterQueueTimeBased" and self._gates.time_based_same_priority_preemption
+
+def restarts_queueing(reason: str | None, gates: FeatureGates) -> bool:
+    """Tell whether a workload that was preempted for this reason queues behind those that came meanwhile."""
+    if reason == "InCohortReclaimWhileBorrowing":
+        return not gates.priority_sorting_within_cohort
+    # KEP-8522: a workload whose time was up queues behind the one that took its place, or both would alternate.
+    return reason == "InClusterQueueTimeBased" and gates.time_based_same_priority_preemption
 
 
 def _is_true(conditions: Mapping[str, Mapping[str, Any]], condition_type: str) -> bool:

@@ -27,8 +27,8 @@ _MOST_CYCLES: Final = 400
 _MOST_STEPS: Final = 20_000
 """In all cycles together: everybody else waits meanwhile, which is to be about a tenth of a second at most."""
 _MOST_CHOICES: Final = 4 * MOST_OUTCOMES
-_MANY_MOMENTS: Final = "between many unlike pods victims may be gone at more moments than were followed"
 """Of one cycle."""
+_MANY_MOMENTS: Final = "between many unlike pods victims may be gone at more moments than were followed"
 _FEW_PODS: Final = 6
 """Of so few pods every moment is followed at which those who leave may be gone; of more, the first and the last."""
 _Item = tuple[UnitKind, ObjectKey]

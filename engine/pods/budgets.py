@@ -46,9 +46,10 @@ class ChargeRules:
 
 
 class Charge(NamedTuple):
-    """Who overdraws a budget, and in which order of importance they were met: what is tied there may be in any."""
+    """Who overdraws a budget."""
 
-    ties: Sequence[Sequence[Unit]]
+    order: Sequence[Sequence[Unit]] | None
+    """That of importance, in which the units were met; None where nothing more is known of it than before."""
     violations: Violations
 
 
@@ -101,11 +102,11 @@ class Ledger:
     def charges_in(self, order: Order, ties: Sequence[Sequence[Unit]], limit: int) -> tuple[list[Charge], bool]:
         """Return the same for one order of the budgets."""
         if self.is_empty:
-            return [Charge(ties, {})], True
+            return [Charge(None, {})], True
         self._order = {budget: place for place, budget in enumerate(order)}
         possible, is_complete = self._possible_violations(ties, limit)
         if len(possible) == 1 or limit == 1 or prod(factorial(len(tied)) for tied in ties) > _MOST_UNIT_ORDERS:
-            return [Charge(ties, violations) for violations in possible], is_complete
+            return [Charge(None, violations) for violations in possible], is_complete
         return list(self._charges_one_by_one(ties, limit)), True
 
     def _charges_one_by_one(self, ties: Sequence[Sequence[Unit]], limit: int) -> Iterator[Charge]:

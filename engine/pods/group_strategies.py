@@ -5,9 +5,8 @@ All start from a snapshot without the candidates and leave it so. Each yields th
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
-from engine.pods.budgets import Ledger, Violations
+from engine.pods.budgets import Charge, Ledger, Violations
 from engine.pods.capacity import Trials, group_fit, group_fits
 from engine.pods.explanation import ReprieveStep
 from engine.pods.group_rooms import FrozenRoom, ReplacedRoom
@@ -17,14 +16,6 @@ from engine.pods.reprieve import explain_reprieve, reprieve
 from engine.pods.snapshot import Snapshot
 from engine.pods.units import Unit, in_order
 from engine.pods.values import PendingPod
-
-
-class Met(NamedTuple):
-    """Who overdraws a budget."""
-
-    order: Sequence[Sequence[Unit]] | None
-    """That of importance, where more is known of it than the units say."""
-    violations: Violations
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +42,13 @@ class GroupTask:
     is_complete: bool = True
     steps: tuple[ReprieveStep, ...] = field(default=())
 
-    def charges(self, order: Sequence[Sequence[Unit]] | None = None) -> list[Met]:
+    def charges(self, order: Sequence[Sequence[Unit]] | None = None) -> list[Charge]:
         """Return who may be found to overdraw a budget when the candidates are charged in order."""
         if self.ledger.is_empty:
-            return [Met(order, {})]
-        ties = order or in_order(self.units)
-        charges, is_complete = self.ledger.charges(ties, self.limit)
+            return [Charge(None, {})]
+        charges, is_complete = self.ledger.charges(order or in_order(self.units), self.limit)
         self.is_complete &= is_complete
-        return [Met(order if charge.ties is ties else charge.ties, charge.violations) for charge in charges]
+        return charges
 
 
 def evict_around_frozen_placement(
@@ -75,7 +65,8 @@ def evict_around_frozen_placement(
         # A unit that shares no node with a member is put back in any case.
         near = _on_nodes(by_node, task, way)
         for charge in charges:
-            ties = in_order(near) if charge.order is None else _only(charge.order, near)
+            met = charge.order or order
+            ties = in_order(near) if met is None else _only(met, near)
             ends, is_complete = reprieve(room, ties, charge.violations, task.limit)
             task.is_complete &= is_complete
             if task.explains and not task.steps:
@@ -86,15 +77,14 @@ def evict_around_frozen_placement(
 
 def evict_by_placing_again(task: GroupTask) -> Iterator[GroupEnd]:
     """1.36: put back whoever still leaves room for the group somewhere."""
-    charges = task.charges()
+    ties, charges = in_order(task.units), task.charges()
     for fit in group_fits(task.snapshot, task.members, task.rules, limit=task.limit, trials=task.trials):
         room = ReplacedRoom(task.snapshot, fit)
         for order, violations in charges:
-            ties = order or in_order(task.units)
-            ends, is_complete = reprieve(room, ties, violations, task.limit)
+            ends, is_complete = reprieve(room, order or ties, violations, task.limit)
             task.is_complete &= is_complete
             if task.explains and not task.steps:
-                task.steps = explain_reprieve(room, ties, violations)
+                task.steps = explain_reprieve(room, order or ties, violations)
             # Where everybody may return, the group had found room in the first place and nobody was looked at.
             yield from (GroupEnd(end.victims, violations, None) for end in ends if end.victims)
 

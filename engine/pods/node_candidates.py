@@ -106,12 +106,12 @@ class NodeTrials:
     def _reprieve(self, place: int, room: NodeRoom, ties: list[list[Unit]], order: Order, limit: int) -> NodeTrial:
         charges, is_complete = self._ledger.charges_in(order, ties, limit)
         options: list[NodeOption] = []
-        for charge in charges:
-            ends, was_complete = reprieve(room, charge.ties, charge.violations, limit)
+        for met, violations in charges:
+            ends, was_complete = reprieve(room, met or ties, violations, limit)
             is_complete &= was_complete
-            found = [NodeOption(place, end, score) for end in ends for score in scores_of(end)]
-            options += [option for option in found if option not in options]
-        steps = explain_reprieve(room, charges[0].ties, charges[0].violations) if self._explains else ()
+            options += [NodeOption(place, end, score) for end in ends for score in scores_of(end)]
+        met, violations = charges[0]
+        steps = explain_reprieve(room, met or ties, violations) if self._explains else ()
         name = self._snapshot.nodes[place].name
         return NodeTrial(options, is_complete, NodeVerdict(name, NodeAnswer.CANDIDATE, (), steps, options[0].score))
 

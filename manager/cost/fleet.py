@@ -9,12 +9,12 @@ from config.kubeconfig.access import ClusterAccess
 from config.settings import Configuration
 from engine.cost.models import CostModel
 from engine.cost.rules import CostPolicy
+from manager.choices import budget_of
 from manager.cost.controller import CostController, CostSettings
 from manager.cost.metrics import CostMetrics
 from manager.cost.propagating import Propagation
 from manager.hub import HUB_LIMITS
 from manager.logs import get_log
-from workerclient.budget import BudgetLimits
 from workerclient.cluster import ClientLimits, Surroundings
 
 HUB: Final = "hub"
@@ -127,5 +127,4 @@ class CostFleet:
     def _limits(self, place: Place) -> ClientLimits:
         if place.kind is CostPlace.HUB:
             return HUB_LIMITS
-        options = next((worker for worker in self._configuration.workers if worker.name == place.name), None)
-        return ClientLimits(budget=BudgetLimits(float(options.qps), options.burst)) if options else ClientLimits()
+        return ClientLimits(budget=budget_of(self._configuration, place.name))

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 from config.api.meta import ObjectKey
 from config.names import ORIGIN_LABEL
-from config.sections import Worker
 from config.settings import Configuration
 from gates.diagnosis.capabilities import gate_findings, unserved_jobs
 from gates.diagnosis.finding import Severity
@@ -44,7 +43,7 @@ async def _examine(configuration: Configuration, client: ClusterClient, seen: Ex
     await seen.examine_permissions(client, needs_on_worker(kinds), _ROLE)
     if configuration.forecast.enabled:
         await seen.examine_permissions(client, needs_of_forecasts(), _FORECASTS_ROLE, Severity.WARNING)
-        options = _options_of(configuration, seen.cluster)
+        options = configuration.worker(seen.cluster)
         if options is not None and options.pod_forecast:
             await seen.examine_permissions(client, needs_of_pod_forecasts(), _POD_FORECASTS_ROLE, Severity.WARNING)
     served = await client.served_kinds([api_kind(kind) for kind in kinds])
@@ -60,15 +59,11 @@ async def _examine(configuration: Configuration, client: ClusterClient, seen: Ex
         await _examine_namesakes(client, seen, facts, facts.identity, here)
 
 
-def _options_of(configuration: Configuration, name: str) -> Worker | None:
-    return next((worker for worker in configuration.workers if worker.name == name), None)
-
-
 async def _examine_gates(
     configuration: Configuration, client: ClusterClient, seen: Examination, facts: HubFacts
 ) -> None:
     dialect, knows_gates = dialect_served(await client.openapi(WORKLOADS))
-    options = _options_of(configuration, seen.cluster)
+    options = configuration.worker(seen.cluster)
     policy = UngatedPolicy(options.gates_unsupported) if options is not None else UngatedPolicy.ALLOW
     replicas = []
     if facts.identity is not None and knows_gates:

@@ -143,10 +143,9 @@ class Ground:
     async def followed(self, note: Callable[[Obj], None]) -> AsyncIterator[None]:
         """Tell of every version of a Workload on the worker meanwhile; fail if one may have been missed."""
         async with AsyncExitStack() as stack:
-            following = []
-            for space in self._spaces():
-                watch = await stack.enter_async_context(self.worker.api.watch(WORKLOADS.at(space)))
-                following.append(asyncio.create_task(_tell(watch, note)))
+            paths = [WORKLOADS.at(space) for space in self._spaces()]
+            watches = [await stack.enter_async_context(self.worker.api.watch(path)) for path in paths]
+            following = [asyncio.create_task(_tell(watch, note)) for watch in watches]
             try:
                 yield
             finally:
