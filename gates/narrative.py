@@ -4,6 +4,7 @@ It changes only with the state, never with the clock: the time left is told as t
 does not wake anybody by itself.
 """
 
+from collections.abc import Collection
 from typing import Final
 
 from config.api.meta import format_time
@@ -17,11 +18,20 @@ _LACKS: Final = frozenset({"Inadmissible", "Misconfigured", "Suspended"})
 """Reasons of QuotaReserved=False for which somebody has to change something on the worker."""
 
 
-def pending_message(group: Group, gate: NextGate, settings: Settings, notes: tuple[str, ...] = ()) -> str:
-    """Describe what a pending Workload waits for."""
-    holders = [worker.name for worker in group.holders]
-    parts = [f"Pending on {_names(holders)}" if holders else "No worker holds a copy yet"]
-    asking = [w.name for w in group.holders if w.replica is not None and w.replica.signal_ns is not None]
+def pending_message(
+    group: Group,
+    gate: NextGate,
+    settings: Settings,
+    notes: tuple[str, ...] = (),
+    *,
+    coming: Collection[str] = (),
+    leaving: Collection[str] = (),
+) -> str:
+    """Describe what a pending Workload waits for, once copies that are `coming` and `leaving` have come and left."""
+    holders = [worker for worker in group.holders if worker.name not in leaving]
+    holding = [worker.name for worker in group.listed if worker in holders or worker.name in coming]
+    parts = [f"Pending on {_names(holding)}" if holding else "No worker holds a copy yet"]
+    asking = [w.name for w in holders if w.replica is not None and w.replica.signal_ns is not None]
     if asking:
         parts.append(f"asked to preempt: {_names(asking)}")
     opened = known_openings(group)
@@ -48,7 +58,7 @@ def pending_message(group: Group, gate: NextGate, settings: Settings, notes: tup
     lacking = [worker.name for worker in group.listed if not worker.serves_kind]
     if lacking:
         parts.append(f"the kind of the job is not served on: {_names(lacking)}")
-    parts += [complaint for worker in group.holders if (complaint := _misconfigured(worker))]
+    parts += [complaint for worker in holders if (complaint := _misconfigured(worker))]
     parts += [worker.problem for worker in group.listed if worker.problem]
     parts += notes
     return cut("; ".join(parts), MESSAGE_LIMIT)

@@ -3,7 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from gates.actions import Action, CreateReplica, Decision, OpenGate, PatchHubStatus, RecordOpenings, StartRound, Step
+from gates.actions import (
+    Action,
+    CreateReplica,
+    Decision,
+    OpenGate,
+    PatchHubStatus,
+    RecordOpenings,
+    RemoveRemote,
+    StartRound,
+    Step,
+)
 from gates.cleaning import remove_from
 from gates.dispatch import Nomination, nominate
 from gates.ledger import known_openings, last_opening
@@ -45,10 +55,13 @@ def pending(group: Group, now_ns: int, settings: Settings, policies: Policies, *
         return _follow_sibling(group, workload.component, timer)
     nomination = nominate(group, now_ns, settings, policies)
     turn_steps, turn_wait = _turn(group, nomination, now_ns, settings, policies)
-    steps = (*_dispatch_steps(group, nomination, settings, policies), *turn_steps)
     missing = tuple(f"cluster {name}: no remote client for nominated cluster" for name in nomination.missing)
-    if not steps and not tidied:
-        steps = _narrate(group, pending_message(group, gate, settings, missing))
+    coming, leaving = _replica_changes(group, nomination, settings, policies)
+    text = None
+    if not tidied and not turn_steps:
+        to_come, to_leave = ({action.cluster for action in actions} for actions in (coming, leaving))
+        text = _news(group, pending_message(group, gate, settings, missing, coming=to_come, leaving=to_leave))
+    steps = (*_dispatch_steps(nomination, (*coming, *leaving), text), *turn_steps)
     return Decision("G9", steps, _soonest(timer, nomination.requeue_ns, turn_wait), missing)
 
 
@@ -125,19 +138,28 @@ def _follow_sibling(group: Group, component: Component, timer: int | None) -> De
     return Decision("G9-component", (*steps, Step(tuple(changes), best_effort=True)) if changes else steps, timer)
 
 
-def _dispatch_steps(group: Group, nomination: Nomination, settings: Settings, policies: Policies) -> Steps:
-    steps: list[Step] = []
-    if nomination.changed:
-        steps.append(Step((PatchHubStatus(nominated=nomination.clusters),)))
-    if nomination.round_started_ns is not None:
-        steps.append(Step((StartRound(nomination.round_started_ns),)))
+def _replica_changes(
+    group: Group, nomination: Nomination, settings: Settings, policies: Policies
+) -> tuple[list[CreateReplica], list[RemoveRemote]]:
+    """Tell which replicas are to come, and which to leave."""
     nominated = [w for w in group.listed if w.name in nomination.clusters and w.reach is Reach.SYNCED]
     gated = settings.gate_single_target or _has_choice(group)
     plain = [w for w in nominated if not _takes_turns(w, policies)]
-    changes: list[Action] = [CreateReplica(w.name, gated=gated) for w in plain if _may_get_replica(w)]
-    changes += [remove_from(w) for w in group.holders if w.name not in nomination.clusters]
+    coming = [CreateReplica(w.name, gated=gated) for w in plain if _may_get_replica(w)]
+    return coming, [remove_from(w) for w in group.holders if w.name not in nomination.clusters]
+
+
+def _dispatch_steps(nomination: Nomination, changes: tuple[Action, ...], text: str | None) -> Steps:
+    """Nominate and tell of it in one write, then change replicas; where nothing is to be done, just tell."""
+    steps: list[Step] = []
+    if nomination.changed:
+        steps.append(Step((PatchHubStatus(nominated=nomination.clusters, check_message=text),)))
+    if nomination.round_started_ns is not None:
+        steps.append(Step((StartRound(nomination.round_started_ns),)))
     if changes:
-        steps.append(Step(tuple(changes), best_effort=True))
+        steps.append(Step(changes, best_effort=True))
+    if not steps and text is not None:
+        steps.append(Step((PatchHubStatus(check_message=text),)))
     return tuple(steps)
 
 
@@ -172,11 +194,17 @@ def _has_choice(group: Group) -> bool:
 
 
 def _narrate(group: Group, text: str) -> Steps:
-    """Tell on the check what the Workload waits for, when that changed and nothing is on its way."""
+    """Tell on the check what the Workload waits for, if that is news."""
+    news = _news(group, text)
+    return () if news is None else (Step((PatchHubStatus(check_message=news),)),)
+
+
+def _news(group: Group, text: str) -> str | None:
+    """Return the text unless the check says so already or something is on its way."""
     check = group.workload.check
     if any(worker.busy and not worker.problem for worker in group.listed):
-        return ()
-    return (Step((PatchHubStatus(check_message=text),)),) if check is not None and text != check.message else ()
+        return None
+    return text if check is not None and text != check.message else None
 
 
 def _soonest(*waits: int | None) -> int | None:

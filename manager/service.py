@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Final, Protocol
 from uuid import uuid4
 
-import uvloop
-
 from config.kubeconfig.access import ClusterAccess
 from config.kubeconfig.errors import KubeconfigError
 from config.kubeconfig.sources import load_hub_kubeconfig
@@ -29,6 +27,7 @@ from manager.inspection import Inspector
 from manager.journal import Journal, JournalLimits
 from manager.leadership import Alone, Leadership, LeadershipLostError
 from manager.logs import configure_logging, get_log
+from manager.loop import new_loop
 from manager.observers import Observers
 from manager.reloading import Followers, Reloading, Reread
 from manager.systemd import Supervisor
@@ -44,7 +43,7 @@ _DRAIN_SECONDS: Final = 10.0
 
 def run(service: Coroutine[None, None, None]) -> None:
     """Run a service as the business of this process."""
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+    with asyncio.Runner(loop_factory=new_loop) as runner:
         runner.run(service)
 
 

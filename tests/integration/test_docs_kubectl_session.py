@@ -110,8 +110,8 @@ def _run(step: Step, directory: Path, environment: dict[str, str]) -> list[str]:
 
 
 def _run_until_interrupted(step: Step, directory: Path, environment: dict[str, str]) -> list[str]:
-    """Read as many lines as the document shows, then press Ctrl-C."""
-    command = ["bash", "-c", f"exec {step.command}"]
+    """Read as many lines as the document shows, then press Ctrl-C, which also counts where tests run in background."""
+    command = ["env", "--default-signal=INT", "bash", "-c", f"exec {step.command}"]
     with subprocess.Popen(command, cwd=directory, env=environment, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         printed = [process.stdout.readline().rstrip("\n") for _ in step.output[:-1]]

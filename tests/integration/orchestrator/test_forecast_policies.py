@@ -83,8 +83,8 @@ async def test_forecast_first_sends_each_workload_where_it_fits_and_nowhere_else
 async def test_forecast_first_goes_everywhere_when_nothing_is_free(tmp_path: Path) -> None:
     async with forecasting(tmp_path, {"w1": TWO_SMALL, "w2": ONE_LARGE}, dispatcher={"mode": "ForecastFirst"}) as made:
         submit(made)
-        await passing(made, lambda: made.holders() == ["w1", "w2"])
         await passing(made, lambda: made.check()["state"] == "Ready")
+        assert ["w1", "w2"] in [[worker.name for worker in group.holders] for group, _ in made.decisions]
         await made.until(lambda: result(made) == "exact")
 
 

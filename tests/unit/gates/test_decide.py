@@ -70,6 +70,12 @@ def retry(text: str, requeue_after_seconds: int | None = None) -> PatchHubStatus
     return PatchHubStatus(check_state=CheckState.RETRY, check_message=text, requeue_after_seconds=requeue_after_seconds)
 
 
+def nominates(*clusters: str, holding: str = "", note: str = "") -> PatchHubStatus:
+    """Nominate clusters, and tell in the same write who will hold a copy (by default all of them)."""
+    text = f"Pending on {holding or ', '.join(clusters)}{note and '; '}{note}"
+    return PatchHubStatus(nominated=clusters, check_message=text)
+
+
 def ready(cluster: str) -> tuple[PatchHubStatus, EmitEvent]:
     text = f'The workload was admitted on "{cluster}"'
     patch = PatchHubStatus(check_state=CheckState.READY, check_message=text, cluster_name=cluster, nominated=())
@@ -115,14 +121,14 @@ OWNERSHIP = {
 DISPATCH = {
     "10 both workers get a replica": Case(
         group(hub(), worker("w1"), worker("w2")),
-        (PatchHubStatus(nominated=("w1", "w2")), CreateReplica("w1"), CreateReplica("w2")),
+        (nominates("w1", "w2"), CreateReplica("w1"), CreateReplica("w2")),
     ),
     "11 only the missing one is created": Case(
         group(hub(nominated=("w1", "w2")), worker("w1", replica("w1")), worker("w2")), (CreateReplica("w2"),)
     ),
     "13 a lost worker is not nominated": Case(
         group(hub(), worker("w1"), worker("w2", reach=Reach.LOST)),
-        (PatchHubStatus(nominated=("w1",)), CreateReplica("w1")),
+        (nominates("w1", note="not reachable: w2"), CreateReplica("w1")),
     ),
     "14 the same set in another order is not written": Case(
         group(hub(nominated=("w2", "w1")), worker("w1"), worker("w2")), (CreateReplica("w1"), CreateReplica("w2"))
@@ -154,7 +160,7 @@ DISPATCH = {
     "19 incremental: the first three in configuration order": Case(
         group(hub(), *(worker(f"w{n}") for n in range(1, 16))),
         (
-            PatchHubStatus(nominated=("w1", "w2", "w3")),
+            nominates("w1", "w2", "w3"),
             StartRound(NOW),
             CreateReplica("w1"),
             CreateReplica("w2"),
@@ -171,7 +177,7 @@ DISPATCH = {
             *(worker(f"w{n}") for n in (3, 4, 5)),
         ),
         (
-            PatchHubStatus(nominated=("w1", "w2", "w3", "w4")),
+            nominates("w1", "w2", "w3", "w4"),
             StartRound(NOW),
             CreateReplica("w3"),
             CreateReplica("w4"),
@@ -207,7 +213,10 @@ DISPATCH = {
     ),
     "a foreign Workload of the same name stops only its own worker": Case(
         group(hub(), worker("w1", foreign_replica=True), worker("w2")),
-        (PatchHubStatus(nominated=("w1", "w2")), CreateReplica("w2")),
+        (
+            nominates("w1", "w2", holding="w2", note="a foreign Workload of the same name is on: w1"),
+            CreateReplica("w2"),
+        ),
     ),
 }
 

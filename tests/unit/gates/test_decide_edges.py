@@ -22,6 +22,7 @@ from gates.replicas import replica_of
 from gates.settings import MINUTE, SECOND, Dispatcher, Settings, UngatedPolicy
 from gates.shape import drift_between, spec_shape
 from gates.view import CheckState, Component, Drift, GateSupport, JobSync, Opening, OutOfSync, Ownership, Reach
+from tests.simulated_group import SimulatedGroup
 from tests.unit.gates.groups import (
     NOW,
     L,
@@ -35,7 +36,7 @@ from tests.unit.gates.groups import (
     without_quota,
     worker,
 )
-from tests.unit.gates.test_decide import Case, admitted, ready, retry
+from tests.unit.gates.test_decide import Case, admitted, nominates, ready, retry
 
 INCREMENTAL = Settings(dispatcher=Dispatcher.INCREMENTAL)
 ONE_BY_ONE = Settings(dispatcher=Dispatcher.INCREMENTAL, step_size=1)
@@ -76,7 +77,7 @@ WAITING = {
     ),
     "24 26 a worker that is new or back gets its replica": Case(
         group(hub(nominated=("w1",)), worker("w1", replica("w1")), worker("w2")),
-        (PatchHubStatus(nominated=("w1", "w2")), CreateReplica("w2")),
+        (nominates("w1", "w2"), CreateReplica("w2")),
     ),
     "13 a worker whose caches are not complete keeps its nomination": Case(
         group(hub(nominated=("w1", "w2")), worker("w1", replica("w1")), worker("w2", reach=Reach.UNREADABLE)),
@@ -114,7 +115,7 @@ ROUNDS = {
             *(worker(f"w{n}", replica(f"w{n}")) for n in range(1, 5)),
             worker("w5"),
         ),
-        (PatchHubStatus(nominated=("w1", "w2", "w3", "w4", "w5")), StartRound(NOW), CreateReplica("w5")),
+        (nominates("w1", "w2", "w3", "w4", "w5"), StartRound(NOW), CreateReplica("w5")),
         settings=Settings(dispatcher=Dispatcher.INCREMENTAL, step_size=2),
     ),
     "22 deleted": Case(group(hub(deleted=True), worker("w1")), settings=INCREMENTAL),
@@ -133,13 +134,13 @@ ROUNDS = {
     "22 no quota": Case(group(without_quota(hub()), worker("w1")), settings=INCREMENTAL),
     "fault-13 a lost worker takes no place in a round": Case(
         group(hub(), worker("w1", reach=Reach.LOST), worker("w2"), worker("w3")),
-        (PatchHubStatus(nominated=("w2",)), StartRound(NOW), CreateReplica("w2")),
+        (nominates("w2", note="not reachable: w1"), StartRound(NOW), CreateReplica("w2")),
         5 * MINUTE + 1,
         ONE_BY_ONE,
     ),
     "fault-13 a worker that is still connecting takes no place in a round": Case(
         group(hub(), worker("w1", reach=Reach.UNREADABLE), worker("w2")),
-        (PatchHubStatus(nominated=("w2",)), StartRound(NOW), CreateReplica("w2")),
+        (nominates("w2", note="not reachable: w1"), StartRound(NOW), CreateReplica("w2")),
         settings=ONE_BY_ONE,
     ),
     "a worker that turns out to ignore gates loses its nomination also in rounds": Case(
@@ -148,7 +149,7 @@ ROUNDS = {
             worker("w1", replica("w1")),
             worker("w2", replica("w2"), gates=GateSupport.MISSING),
         ),
-        (PatchHubStatus(nominated=("w1",)), RemoveRemote("w2", "w2-uid")),
+        (nominates("w1"), RemoveRemote("w2", "w2-uid")),
         settings=INCREMENTAL,
     ),
     "a clock that was set back does not make a round longer": Case(
@@ -161,27 +162,27 @@ ROUNDS = {
 
 TARGETS = {
     "68 every replica is gated, the only one too": Case(
-        group(hub(), worker("w1")), (PatchHubStatus(nominated=("w1",)), CreateReplica("w1"))
+        group(hub(), worker("w1")), (nominates("w1"), CreateReplica("w1"))
     ),
     "68 unless the operator wants otherwise for the only one": Case(
         group(hub(), worker("w1")),
-        (PatchHubStatus(nominated=("w1",)), CreateReplica("w1", gated=False)),
+        (nominates("w1"), CreateReplica("w1", gated=False)),
         settings=UNGATED_ALONE,
     ),
     "68 a worker that is away may come back, so the other one is not alone": Case(
         group(hub(), worker("w1"), worker("w2", reach=Reach.LOST)),
-        (PatchHubStatus(nominated=("w1",)), CreateReplica("w1")),
+        (nominates("w1", note="not reachable: w2"), CreateReplica("w1")),
         settings=UNGATED_ALONE,
     ),
     "68 the first of several rounds is not the only one": Case(
         group(hub(), worker("w1"), worker("w2")),
-        (PatchHubStatus(nominated=("w1",)), StartRound(NOW), CreateReplica("w1")),
+        (nominates("w1"), StartRound(NOW), CreateReplica("w1")),
         5 * MINUTE + 1,
         replace(ONE_BY_ONE, gate_single_target=False),
     ),
     "fault-16 a worker that found it out of sync three times is left out": Case(
         group(hub(), worker("w1", out_of_sync=OutOfSync(3, "x")), worker("w2", out_of_sync=OutOfSync(2, "y"))),
-        (PatchHubStatus(nominated=("w2",)), CreateReplica("w2")),
+        (nominates("w2"), CreateReplica("w2")),
     ),
 }
 
@@ -339,6 +340,15 @@ def test_decide(case: Case) -> None:
     assert got.actions == case.want
     assert got.requeue_ns == case.want_requeue
     assert got.notes == case.want_notes
+
+
+@pytest.mark.parametrize(
+    "case", cases({name: c for name, c in ROUNDS.items() if any(isinstance(a, CreateReplica) for a in c.want)})
+)
+def test_what_is_told_with_a_nomination_is_true_once_the_replicas_are_there(case: Case) -> None:
+    simulated = SimulatedGroup(case.group, NOW)
+    simulated.carry_out(decide(case.group, NOW, case.settings, EXCLUDE))
+    assert decide(simulated.seen(), NOW, case.settings, EXCLUDE).actions == ()
 
 
 def test_93_each_workload_has_its_own_window() -> None:
