@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from engine.forecasting.forecast import Forecast, Verdict
 from gates.settings import GatePolicy, Settings
-from gates.view import Group, Worker
+from gates.view import GateSupport, Group, Reach, Worker
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +91,16 @@ def _is_futile(candidate: Candidate, now_ns: int, settings: Settings) -> bool:
 
 
 def _waiting(group: Group, queue: Sequence[Candidate]) -> list[Worker]:
-    """Return the workers that hold a copy and have not asked."""
+    """Return the workers that have not asked: they hold a copy with a closed gate, or are about to get one."""
     asking = {candidate.worker.name for candidate in queue}
-    return [
-        worker
-        for worker in group.holders
-        if worker.name not in asking and worker.replica is not None and not worker.replica.gate_open
-    ]
+    others = (worker for worker in group.listed if worker.name not in asking and worker.reach is Reach.SYNCED)
+    return [w for w in others if (_is_coming(group, w) if w.replica is None else not w.replica.gate_open)]
+
+
+def _is_coming(group: Group, worker: Worker) -> bool:
+    """Tell whether a worker's copy is on its way: nothing is in its way, and it does not wait for a turn."""
+    expected = worker.name in group.workload.nominated and worker.gates is not GateSupport.MISSING
+    return expected and not worker.foreign_replica and not worker.problem
 
 
 def _may_ask(group: Group, queue: Sequence[Candidate]) -> bool:

@@ -20,7 +20,8 @@ def tool(module: Path, name: str, tags: str = "") -> Path:
     ]
 
     def build(_scratch: Path, built: Path) -> None:
-        run_go(module, "build", "-buildvcs=false", f"-tags={tags}", "-o", str(built), "tool")
+        flags = (*binary_cache.WITHOUT_DEBUG_INFORMATION, f"-tags={tags}", "-ldflags=-s -w")
+        run_go(module, "build", *flags, "-o", str(built), "tool")
 
     return binary_cache.ensure(binary_cache.place_of(name, decisive), build)
 

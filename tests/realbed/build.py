@@ -130,7 +130,8 @@ def install_go() -> None:
 
 def _build(binary: Binary, scratch: Path, built: Path) -> None:
     package, overlay = _sources(binary, scratch)
-    _go("build", "-buildvcs=false", *overlay, f"-ldflags={binary.ldflags}", "-o", str(built), package)
+    flags = (*binary_cache.WITHOUT_DEBUG_INFORMATION, *overlay, f"-ldflags=-s -w {binary.ldflags}")
+    _go("build", *flags, "-o", str(built), package)
 
 
 def _sources(binary: Binary, scratch: Path) -> tuple[str, list[str]]:

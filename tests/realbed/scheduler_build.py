@@ -42,8 +42,8 @@ def kubernetes(release: Release, name: str) -> Path:
 
 def _ensure_built(release: Release, name: str, package: str, ldflags: str) -> Path:
     def build(_: Path, built: Path) -> None:
-        flags = [f"-modfile={release.module_file}", f"-tags={release.tags}", f"-ldflags={ldflags}"]
-        run_go(_MODULE, "build", "-buildvcs=false", *flags, "-o", str(built), package)
+        flags = [f"-modfile={release.module_file}", f"-tags={release.tags}", f"-ldflags=-s -w {ldflags}"]
+        run_go(_MODULE, "build", *binary_cache.WITHOUT_DEBUG_INFORMATION, *flags, "-o", str(built), package)
 
     return binary_cache.ensure(_cached_path(release, name, package, ldflags), build)
 

@@ -1,5 +1,6 @@
 """Policies and dispatch that use forecasts, with the stand-in for Kueue on the workers."""
 
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -50,13 +51,19 @@ async def test_the_policy_chooses_the_victims(tmp_path: Path, policy: str, winne
 
 
 async def test_nobody_is_preempted_while_room_may_come_up_elsewhere(tmp_path: Path) -> None:
-    """One worker asks; the other has room as soon as its queue is released."""
+    """One worker asks; the other has room, and its Kueue takes its time."""
     gates = {"policy": "PreferNoPreemption", "grace_period": "30s"}
-    held: list[Builder] = [queue().stopped()]
-    async with forecasting(tmp_path, {"w1": ONE_LARGE, "w2": held}, gates=gates) as made:
+    options: Obj = {"gates": gates, "forecast": {"enabled": True}}
+    kinds = {name: CURRENT.kinds() for name in ("w1", "w2")}
+    async with world(tmp_path, "w1", "w2", kinds=kinds, **options) as made, AsyncExitStack() as stack:
+        give(made["w1"], *ONE_LARGE)
+        give(made["w2"], queue())
+        LocalKueue(made["w2"].store, CURRENT).settle().stop()
+        await stack.enter_async_context(LocalKueue(made["w1"].store, CURRENT).running())
+        await begin(made)
         submit(made)
-        await made.until(lambda: made["w1"].has_workload() and made["w1"].condition("BlockedOnPreemptionGates"))
-        made["w2"].change("clusterqueues", "main", lambda cq: cq["spec"].update(stopPolicy="None"), KUEUE, "")
+        await made.until(lambda: "another cluster may admit without preemption" in made.check().get("message", ""))
+        await stack.enter_async_context(LocalKueue(made["w2"].store, CURRENT).running())
         await passing(made, lambda: made.check()["state"] == "Ready")
         assert made.status()["clusterName"] == "w2"
         assert evicted(made, "w1") == []

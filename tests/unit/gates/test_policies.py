@@ -8,7 +8,7 @@ from engine.forecasting.forecast import Cost, Forecast, Verdict
 from gates.narrative import pending_message
 from gates.opening import Defer, Open, Wait, next_gate
 from gates.settings import SECOND, GatePolicy, Settings
-from gates.view import Group, Opening, Worker
+from gates.view import GateSupport, Group, Opening, Worker
 from tests.unit.gates.groups import NOW, T, group, hub, opened, replica, signalled, worker
 
 LEAST = Settings(policy=GatePolicy.LEAST_DISRUPTION)
@@ -95,6 +95,21 @@ CASES = {
     ),
     "also where there is no forecast": Case(
         group(hub(), asks("w1", ago=SECOND), waits("w2")), PREFER, ("defer", "w1", GRACE - SECOND)
+    ),
+    "also for a worker whose copy is on its way": Case(
+        group(hub(nominated=("w1", "w2")), asks("w1", ago=SECOND), worker("w2", forecast=FITS)),
+        PREFER,
+        ("defer", "w1", GRACE - SECOND),
+    ),
+    "but not for one that takes no copy": Case(
+        group(hub(nominated=("w1", "w2")), asks("w1", ago=SECOND), worker("w2", problem="it refuses")),
+        PREFER,
+        ("open", "w1"),
+    ),
+    "nor for one whose copy is to wait for its turn": Case(
+        group(hub(nominated=("w1", "w2")), asks("w1", ago=SECOND), worker("w2", gates=GateSupport.MISSING)),
+        PREFER,
+        ("open", "w1"),
     ),
     "but not where it would have to preempt too": Case(
         group(hub(), asks("w1", ago=SECOND), waits("w2", DEAR)), PREFER, ("open", "w1")
