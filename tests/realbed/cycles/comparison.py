@@ -20,8 +20,18 @@ Facts = dict[str, Json]
 
 
 def facts(workloads: Sequence[Mapping[str, Any]]) -> Facts:
-    """Return what is compared of each Workload: conditions, the quota that it holds and where, gates."""
-    return {raw["metadata"]["name"]: _facts_of(raw.get("status") or {}) for raw in workloads}
+    """Return what is compared of each Workload: conditions, the quota that it holds and where, gates.
+
+    A victim that comes back while an equal is parked is parked with it, untried: which of them was tried, and so says
+    what is missing, is a matter of speed. Here all of them say so.
+    """
+    told = {raw["metadata"]["name"]: _facts_of(raw.get("status") or {}) for raw in workloads}
+    tried = {_shape(raw): each for raw in workloads if _was_tried(each := told[raw["metadata"]["name"]]["conditions"])}
+    for raw in workloads:
+        conditions = told[raw["metadata"]["name"]]["conditions"]
+        if _waits_untried(conditions) and (equal := tried.get(_shape(raw))):
+            conditions["QuotaReserved"] = equal["QuotaReserved"]
+    return told
 
 
 def _facts_of(status: Mapping[str, Any]) -> Json:
@@ -31,6 +41,24 @@ def _facts_of(status: Mapping[str, Any]) -> Json:
         "admission": status.get("admission"),
         "gates": {each["name"]: each["position"] for each in status.get("preemptionGates") or ()},
     }
+
+
+def _shape(raw: Mapping[str, Any]) -> str:
+    """Return what is equal for Workloads of which Kueue parks all when one of them could not be placed."""
+    spec = raw["spec"]
+    return json.dumps([spec["queueName"], spec.get("priority"), spec["podSets"]], sort_keys=True)
+
+
+def _was_tried(conditions: Json) -> bool:
+    return (
+        "QuotaReserved" in conditions and conditions["QuotaReserved"][0] == "False" and not _waits_untried(conditions)
+    )
+
+
+def _waits_untried(conditions: Json) -> bool:
+    """Tell whether a victim that gave its quota back still says why, and not what it waits for."""
+    status, _, message = conditions.get("QuotaReserved") or ("", "", "")
+    return status == "False" and "Evicted" in conditions and message == conditions["Evicted"][2]
 
 
 @dataclass(frozen=True, slots=True)
