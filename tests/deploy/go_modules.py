@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tests.realbed import binary_cache
-from tests.realbed.build import run_go
+from tests.realbed.build import build_program, place_of, run_go
 
 
 def tool(module: Path, name: str, tags: str = "") -> Path:
@@ -11,19 +11,11 @@ def tool(module: Path, name: str, tags: str = "") -> Path:
 
     `go tool` builds and keeps tools itself, but takes no notice of tags.
     """
-    decisive = [
-        (module / "go.mod").read_bytes(),
-        (module / "go.sum").read_bytes(),
-        tags.encode(),
-        run_go(module, "env", "GOVERSION").encode(),
-        binary_cache.this_machine(),
-    ]
 
-    def build(_scratch: Path, built: Path) -> None:
-        flags = (*binary_cache.WITHOUT_DEBUG_INFORMATION, f"-tags={tags}", "-ldflags=-s -w")
-        run_go(module, "build", *flags, "-o", str(built), "tool")
+    def build(_: Path, built: Path) -> None:
+        build_program(module, "tool", built, f"-tags={tags}")
 
-    return binary_cache.ensure(binary_cache.place_of(name, decisive), build)
+    return binary_cache.ensure(place_of(name, module / "go.mod", tags), build)
 
 
 def source(module: Path, required: str) -> Path:

@@ -13,7 +13,10 @@ from pathlib import Path
 from tests.realbed import binary_cache
 
 _MODULE = Path(__file__).parent
-_KUBERNETES_VERSION = "v1.36.3"
+KUBERNETES_VERSION = "v1.36.3"
+_COMPILER = "-gcflags=all=-dwarf=false"
+_LINKER = "-s -w"
+"""No debug information: nobody steps through these programs, and a fifth of the time to build them would go into it."""
 
 
 class ToolchainError(RuntimeError):
@@ -46,14 +49,15 @@ class Binary:
     """Everything else stays as the module has it; where there are any, the main package has one."""
 
 
-def _kubernetes(name: str) -> Binary:
-    return Binary(name, f"k8s.io/kubernetes/cmd/{name}", binary_cache.version_stamps(_KUBERNETES_VERSION))
+def kubernetes_program(name: str) -> Binary:
+    """Return a program of Kubernetes, stamped with its version."""
+    return Binary(name, f"k8s.io/kubernetes/cmd/{name}", binary_cache.version_stamps(KUBERNETES_VERSION))
 
 
 ETCD = Binary("etcd", "go.etcd.io/etcd/server/v3")
-KUBE_APISERVER = _kubernetes("kube-apiserver")
-KUBE_CONTROLLER_MANAGER = _kubernetes("kube-controller-manager")
-KUBE_SCHEDULER = _kubernetes("kube-scheduler")
+KUBE_APISERVER = kubernetes_program("kube-apiserver")
+KUBE_CONTROLLER_MANAGER = kubernetes_program("kube-controller-manager")
+KUBE_SCHEDULER = kubernetes_program("kube-scheduler")
 KUEUE_METRICS_CERTIFICATES = "REALBED_KUEUE_METRICS_CERTIFICATES"
 """The environment variable that tells Kueue where its metrics certificate is. As released it knows one fixed directory
 under /etc, which only an administrator can fill, and which all Kueues of a machine would share."""
@@ -84,16 +88,7 @@ def ensure_built(binary: Binary) -> Path:
 
 def cached_path(binary: Binary) -> Path:
     """Return where the binary is, or will be once built."""
-    decisive = [
-        (_MODULE / "go.mod").read_bytes(),
-        (_MODULE / "go.sum").read_bytes(),
-        binary.package.encode(),
-        binary.ldflags.encode(),
-        _go("env", "GOVERSION").encode(),
-        binary_cache.this_machine(),
-    ]
-    decisive.extend(repr(replacement).encode() for replacement in binary.replacements)
-    return binary_cache.place_of(binary.name, decisive)
+    return place_of(binary.name, _MODULE / "go.mod", binary.package, binary.ldflags, *map(repr, binary.replacements))
 
 
 def module_directory(module: str) -> Path:
@@ -130,8 +125,7 @@ def install_go() -> None:
 
 def _build(binary: Binary, scratch: Path, built: Path) -> None:
     package, overlay = _sources(binary, scratch)
-    flags = (*binary_cache.WITHOUT_DEBUG_INFORMATION, *overlay, f"-ldflags=-s -w {binary.ldflags}")
-    _go("build", *flags, "-o", str(built), package)
+    build_program(_MODULE, package, built, *overlay, ldflags=binary.ldflags)
 
 
 def _sources(binary: Binary, scratch: Path) -> tuple[str, list[str]]:
@@ -184,6 +178,20 @@ def run_go(module: Path, *arguments: str) -> str:
             f"`go {arguments[0]}` failed ({_last_line(done.stderr)}); it needs a module proxy or a filled module cache"
         )
     return done.stdout.strip()
+
+
+def build_program(module: Path, package: str, built: Path, *flags: str, ldflags: str = "") -> None:
+    """Build a program in a module's directory."""
+    always = ("-buildvcs=false", _COMPILER, f"-ldflags={_LINKER} {ldflags}")
+    run_go(module, "build", *always, *flags, "-o", str(built), package)
+
+
+def place_of(name: str, module_file: Path, *decisive: str) -> Path:
+    """Return where a program is that is built with a module file, or will be once built."""
+    modules = (module_file.read_bytes(), module_file.with_suffix(".sum").read_bytes())
+    toolchain = (run_go(module_file.parent, "env", "GOVERSION"), _COMPILER, _LINKER)
+    texts = (each.encode() for each in (*decisive, *toolchain))
+    return binary_cache.place_of(name, (*modules, *texts, binary_cache.this_machine()))
 
 
 def _is_new_enough(go: str) -> bool:

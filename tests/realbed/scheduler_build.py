@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.realbed import binary_cache
-from tests.realbed.build import run_go
+from tests.realbed.build import KUBERNETES_VERSION, build_program, ensure_built, kubernetes_program, place_of
 
 _MODULE = Path(__file__).parent / "podoracle"
 
@@ -36,27 +36,16 @@ def pod_oracle(release: Release) -> Path:
 
 
 def kubernetes(release: Release, name: str) -> Path:
-    """Return a program of a release, stamped with its version."""
+    """Return a program of a release, stamped with its version: the bed's own where that is of this release."""
+    if release.version == KUBERNETES_VERSION:
+        return ensure_built(kubernetes_program(name))
     return _ensure_built(release, name, f"k8s.io/kubernetes/cmd/{name}", binary_cache.version_stamps(release.version))
 
 
 def _ensure_built(release: Release, name: str, package: str, ldflags: str) -> Path:
     def build(_: Path, built: Path) -> None:
-        flags = [f"-modfile={release.module_file}", f"-tags={release.tags}", f"-ldflags=-s -w {ldflags}"]
-        run_go(_MODULE, "build", *binary_cache.WITHOUT_DEBUG_INFORMATION, *flags, "-o", str(built), package)
+        flags = (f"-modfile={release.module_file}", f"-tags={release.tags}")
+        build_program(_MODULE, package, built, *flags, ldflags=ldflags)
 
-    return binary_cache.ensure(_cached_path(release, name, package, ldflags), build)
-
-
-def _cached_path(release: Release, name: str, package: str, ldflags: str) -> Path:
-    module_file = _MODULE / release.module_file
-    decisive = [
-        module_file.read_bytes(),
-        module_file.with_suffix(".sum").read_bytes(),
-        package.encode(),
-        ldflags.encode(),
-        release.tags.encode(),
-        run_go(_MODULE, "env", "GOVERSION").encode(),
-        binary_cache.this_machine(),
-    ]
-    return binary_cache.place_of(name, decisive)
+    place = place_of(name, _MODULE / release.module_file, package, ldflags, release.tags)
+    return binary_cache.ensure(place, build)
