@@ -9,6 +9,7 @@ from config.kubeconfig.access import ClusterAccess
 from gates.leadership import Terms
 from manager.kinds import LEASES
 from manager.leadership import Elector, LeadershipLostError
+from manager.loop import log_failure
 from workerclient.cluster import ClusterClient, Surroundings
 from workerclient.errors import Fenced, Operation
 from workerclient.kind import Key
@@ -82,6 +83,7 @@ class ElectionThread:
             client, candidacy.lease, candidacy.identity, candidacy.terms, surroundings.clock, surroundings.jitter
         )
         self._loop = asyncio.get_running_loop()
+        self._loop.set_exception_handler(log_failure)
         try:
             async with asyncio.TaskGroup() as group:
                 self._task = group.create_task(elector.run(on_elected))

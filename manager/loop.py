@@ -11,11 +11,11 @@ from manager.logs import get_log
 def new_loop() -> asyncio.AbstractEventLoop:
     """Return a loop for a service."""
     loop = uvloop.new_event_loop()
-    loop.set_exception_handler(_note)
+    loop.set_exception_handler(log_failure)
     return loop
 
 
-def _note(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+def log_failure(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     """Tell of a connection in one sentence, for whoever uses it learns of it too, and of anything else as of a bug."""
     problem, error = str(context["message"]), context.get("exception")
     if "transport" in context:
