@@ -1,6 +1,6 @@
 """One suite, every server: each test that asks for `server` or for `api` runs once against each of them.
 
-All tests share one event loop, so that servers and connections live as long as the session.
+All tests share one event loop, so that servers and connections live until the last of them is over.
 """
 
 import secrets
@@ -36,13 +36,13 @@ def _runs_on_real(item: pytest.Function) -> bool:
     return hasattr(item, "callspec") and item.callspec.params.get("server") == "real"
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
+@pytest_asyncio.fixture(scope="package", loop_scope="session")
 async def local_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Server]:
     async with run_local(tmp_path_factory.mktemp("local")) as server:
         yield server
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def real_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     try:
         with run_real(tmp_path_factory.mktemp("real")) as server:
@@ -53,19 +53,19 @@ def real_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         pytest.skip(f"no real kube-apiserver: {error}")
 
 
-@pytest.fixture(scope="session", params=["local", "real"])
+@pytest.fixture(scope="package", params=["local", "real"])
 def server(request: pytest.FixtureRequest) -> Server:
     # Each server is a fixture of its own, so that a change of parameter does not restart it.
     handle: Server = request.getfixturevalue(f"{request.param}_server")
     return handle
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def tls(server: Server) -> ssl.SSLContext:
     return ssl.create_default_context(cafile=str(server.ca_file))
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
+@pytest_asyncio.fixture(scope="package", loop_scope="session")
 async def session(tls: ssl.SSLContext) -> AsyncIterator[aiohttp.ClientSession]:
     # Loopback: a proxy from the environment must not come between.
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=tls), trust_env=False) as session:

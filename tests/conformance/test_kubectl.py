@@ -24,7 +24,7 @@ def program() -> str:
     return found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def home(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Path:
     # One cache of discovery per server, as a user would have.
     return tmp_path_factory.mktemp("kubectl")

@@ -23,7 +23,7 @@ def kubectl_program() -> str:
     return found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
     """Return a server with the namespaces that the manifests are for; its admission is a hub's."""
     if reason := why_no_real_server():
@@ -47,7 +47,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
 _RESTRICTED = {"pod-security.kubernetes.io/enforce": "restricted", "pod-security.kubernetes.io/warn": "restricted"}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def kubectl(hub: ApiServer, kubectl_program: str, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
     return Kubectl(kubectl_program, hub.kubeconfig, tmp_path_factory.mktemp("home"))
 

@@ -1,6 +1,6 @@
 """One suite, two kinds of clusters: each test runs once on local ones and once on real Kueue.
 
-All tests share one event loop, so that clusters and connections live as long as the session.
+All tests share one event loop, so that clusters and connections live until the last of them is over.
 """
 
 import secrets
@@ -31,13 +31,13 @@ def _runs_on_real(item: pytest.Function) -> bool:
     return by_parameter or not real.isdisjoint(item.fixturenames)
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
+@pytest_asyncio.fixture(scope="package", loop_scope="session")
 async def local_clusters(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Clusters]:
     async with run_local(tmp_path_factory.mktemp("local")) as clusters:
         yield clusters
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
+@pytest_asyncio.fixture(scope="package", loop_scope="session")
 async def real_clusters(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Clusters]:
     try:
         if is_continuous_integration():
@@ -64,7 +64,7 @@ async def audited_clusters(tmp_path: Path) -> AsyncIterator[Clusters]:
         pytest.skip(f"no real Kueue: {error}")
 
 
-@pytest.fixture(scope="session", params=["local", "real"])
+@pytest.fixture(scope="package", params=["local", "real"])
 def clusters(request: pytest.FixtureRequest) -> Clusters:
     # Each kind is a fixture of its own, so that a change of parameter does not restart it.
     found: Clusters = request.getfixturevalue(f"{request.param}_clusters")
