@@ -181,7 +181,10 @@ def test_forecast_is_what_is_really_evicted(bed: Bed) -> None:
 
 
 def _is_order_open(situation: Situation) -> bool:
-    """Tell whether the scheduler takes members as they come: nobody waits for a basic group to be complete."""
-    groups = {group["metadata"]["name"]: group for group in situation.as_input["podGroups"]}
+    """Tell whether the scheduler takes members as they come: nobody waits until all of a group are there."""
     asked = situation.as_input["preemptor"]
-    return asked["kind"] == "PodGroup" and "basic" in groups[asked["name"]]["spec"]["schedulingPolicy"]
+    if asked["kind"] != "PodGroup":
+        return False
+    groups = {group["metadata"]["name"]: group for group in situation.as_input["podGroups"]}
+    policy = groups[asked["name"]]["spec"]["schedulingPolicy"]
+    return "basic" in policy or policy["gang"]["minCount"] < sum(map(_is_pending, situation.as_input["pods"]))
