@@ -48,11 +48,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadSco
 
 
 class _Groups(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
-    """Gives a process a whole group at a time, and else one test."""
+    """Gives a process a whole group at a time, and else a file, whose tests may share what takes long to set up."""
 
     def _split_scope(self, nodeid: str) -> str:
         group = _group_of(nodeid)
-        return group if group in _LONGEST_FIRST else nodeid
+        return group if group in _LONGEST_FIRST else nodeid.partition("::")[0]
 
 
 def _place(group: str) -> int:
