@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.differential.oracle import build_oracle, is_continuous_integration
+from tests.conformance.servers import is_continuous_integration
+from tests.differential.oracle import build_oracle
 from tests.realbed.build import ToolchainError
 
 

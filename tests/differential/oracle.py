@@ -5,12 +5,12 @@
 
 import hashlib
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from tests.conformance.servers import is_continuous_integration
 from tests.differential.catalogue import Json
 from tests.realbed.build import Binary, ensure_built, install_go
 
@@ -22,11 +22,6 @@ def build_oracle() -> Path:
     if is_continuous_integration():
         install_go()
     return ensure_built(_binary())
-
-
-def is_continuous_integration() -> bool:
-    """Say whether a missing toolchain is a failure rather than a reason to skip."""
-    return os.environ.get("CI") == "true"
 
 
 def _binary() -> Binary:

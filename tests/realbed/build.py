@@ -49,9 +49,9 @@ class Binary:
     """Everything else stays as the module has it; where there are any, the main package has one."""
 
 
-def kubernetes_program(name: str) -> Binary:
+def kubernetes_program(name: str, version: str = KUBERNETES_VERSION) -> Binary:
     """Return a program of Kubernetes, stamped with its version."""
-    return Binary(name, f"k8s.io/kubernetes/cmd/{name}", binary_cache.version_stamps(KUBERNETES_VERSION))
+    return Binary(name, f"k8s.io/kubernetes/cmd/{name}", binary_cache.version_stamps(version))
 
 
 ETCD = Binary("etcd", "go.etcd.io/etcd/server/v3")

@@ -37,9 +37,10 @@ def pod_oracle(release: Release) -> Path:
 
 def kubernetes(release: Release, name: str) -> Path:
     """Return a program of a release, stamped with its version: the bed's own where that is of this release."""
+    program = kubernetes_program(name, release.version)
     if release.version == KUBERNETES_VERSION:
-        return ensure_built(kubernetes_program(name))
-    return _ensure_built(release, name, f"k8s.io/kubernetes/cmd/{name}", binary_cache.version_stamps(release.version))
+        return ensure_built(program)
+    return _ensure_built(release, name, program.package, program.ldflags)
 
 
 def _ensure_built(release: Release, name: str, package: str, ldflags: str) -> Path:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.differential.oracle import is_continuous_integration
+from tests.conformance.servers import is_continuous_integration
 from tests.realbed.build import ToolchainError
 from tests.scheduler.oracle import Oracles, build_oracles
 

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tests.builders import Json
-from tests.differential.oracle import ask, is_continuous_integration
+from tests.conformance.servers import is_continuous_integration
+from tests.differential.oracle import ask
 from tests.realbed.build import install_go
 from tests.realbed.scheduler_build import RELEASES, pod_oracle
 

@@ -21,8 +21,8 @@ from engine.pods.model import PodModel
 from engine.pods.predict import predict_group, predict_pod
 from engine.pods.values import Mode
 from tests.builders import Json
+from tests.conformance.servers import is_continuous_integration
 from tests.differential.dice import dice
-from tests.differential.oracle import is_continuous_integration
 from tests.pod_situations import PENDING_GROUP, PENDING_POD, Situation, random_situation
 from tests.realbed import scheduler_bed
 from tests.realbed.build import ToolchainError, install_go

@@ -13,6 +13,7 @@ from engine.cycles.outcomes import explore
 from engine.cycles.scheduler import Scheduler
 from engine.cycles.simulation import MAX_HISTORIES, Ending, Plan, Simulation, Simulator, Victims, simulate
 from engine.nomination import Choices
+from engine.objects.boost import PRIORITY_BOOST_ANNOTATION
 from tests.builders import Json
 
 _MOST_CYCLES = 60
@@ -45,8 +46,9 @@ def _facts_of(status: Mapping[str, Any]) -> Json:
 
 def _shape(raw: Mapping[str, Any]) -> str:
     """Return what is equal for Workloads of which Kueue parks all when one of them could not be placed."""
-    spec = raw["spec"]
-    return json.dumps([spec["queueName"], spec.get("priority"), spec["podSets"]], sort_keys=True)
+    spec, annotations = raw["spec"], raw["metadata"].get("annotations") or {}
+    priority = spec.get("priority"), annotations.get(PRIORITY_BOOST_ANNOTATION)
+    return json.dumps([spec["queueName"], priority, spec["podSets"]], sort_keys=True)
 
 
 def _was_tried(conditions: Json) -> bool:
