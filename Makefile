@@ -5,6 +5,8 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 # One more than the two cores of a small machine: tests on real clusters mostly wait.
 TEST_PROCESSES ?= 3
+# Hundreds of tests start Turnstile as a process; where no bytecode is kept, each of them compiles all of it.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help venv demo test check format docs bench bed bed-down compare-partition forecast-truth race image sbom audit lock clean
 

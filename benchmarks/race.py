@@ -1,9 +1,9 @@
 """`make race`: how fast a hub's controller gets many jobs admitted on two real workers, and what it asks of them.
 
 Kueue's own MultiKueue controller as released, the same without its limit of requests to workers, Turnstile as shipped,
-and Turnstile that sends a job where it is forecast to fit, run one after the other on the same bed. Requests are
-counted from the API servers' audit logs, so that each client's share is known; CPU is what the processes used. etcd
-does not wait for the disk here, which flatters all.
+and Turnstile that sends a job where it is forecast to fit, run one after the other on the same bed, each once nothing
+is left of the one before. Requests are counted from the API servers' audit logs, so that each client's share is known;
+CPU is what the processes used. etcd does not wait for the disk here, which flatters all.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from benchmarks.contestants import Controller, new_scene, real, set_to_work
 from tests.conformance.client import Obj
-from tests.conformance.resources import CLUSTER_QUEUES, EVENTS, WORKLOADS
+from tests.conformance.resources import CLUSTER_QUEUES, EVENTS, NAMESPACES, WORKLOADS
 from tests.e2e.clusters import Cluster, Clusters, run_real
 from tests.e2e.scene import Queue, Scene, condition_of
 from tests.realbed import audit
@@ -85,6 +85,7 @@ async def race(clusters: Clusters, directory: Path, jobs: int, controller: Contr
         )
     finally:
         await scene.tear_down()
+        await _all_gone(scene)
 
 
 def _is_own(record: audit.Record, cluster: str, controller: Controller) -> bool:
@@ -117,6 +118,16 @@ async def _all_admitted(scene: Scene, jobs: int) -> list[Obj]:
                 if len(admitted) == jobs:
                     return admitted
             await asyncio.sleep(_POLL_SECONDS)
+
+
+async def _all_gone(scene: Scene) -> None:
+    """Wait until nothing of a race is left: clusters that still clear up would slow down the next contestant."""
+    for side in (scene.hub, *scene.workers.values()):
+
+        async def is_gone(side: Cluster = side) -> bool:
+            return (await side.api.get(NAMESPACES.at(None, scene.name))).status == 404
+
+        await scene.until(is_gone, f"{scene.name} to be gone from {side.name}")
 
 
 async def _given_quota(side: Cluster, namespace: str) -> set[str]:
