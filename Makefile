@@ -7,8 +7,9 @@ STAMP := .venv/.installed
 TEST_PROCESSES ?= 3
 # Hundreds of tests start Turnstile as a process; where no bytecode is kept, each of them compiles all of it.
 unexport PYTHONDONTWRITEBYTECODE
+PYTEST := $(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadscope --no-loadscope-reorder
 
-.PHONY: help venv demo test check format docs bench bed bed-down compare-partition forecast-truth race image sbom audit lock clean
+.PHONY: help venv demo test test-real check format docs bench bed bed-down compare-partition forecast-truth race image sbom audit lock clean
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,7 +27,10 @@ demo: venv ## play a story on local clusters that shows what Turnstile does
 	$(BIN)/turnstile demo
 
 test: venv ## run the tests
-	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadscope --no-loadscope-reorder
+	$(PYTEST)
+
+test-real: venv ## run the tests on real Kueue alone, over and over until one fails (RUNS=1)
+	@set -e; for run in $$(seq $(or $(RUNS),1)); do echo "run $$run"; $(PYTEST) tests/e2e tests/realbed -k 'not local'; done
 
 check: venv ## format, lint, types, import rules; known weaknesses of dependencies, where PyPI can be asked
 	$(BIN)/ruff format --check .
