@@ -30,7 +30,8 @@ test: venv ## run the tests
 	$(PYTEST)
 
 test-real: venv ## run the tests on real Kueue alone, over and over until one fails (RUNS=1)
-	@set -e; for run in $$(seq $(or $(RUNS),1)); do echo "run $$run"; $(PYTEST) tests/e2e tests/realbed -k 'not local'; done
+	@runs=$$(seq $(or $(RUNS),1) 2>/dev/null); test -n "$$runs" || { echo "RUNS: must be a whole number from 1 on" >&2; exit 2; }; \
+	for run in $$runs; do echo "run $$run"; $(PYTEST) tests/e2e tests/realbed -k 'not local' || exit; done
 
 check: venv ## format, lint, types, import rules; known weaknesses of dependencies, where PyPI can be asked
 	$(BIN)/ruff format --check .
