@@ -3,8 +3,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
-# One more than the two cores of a small machine: tests on real clusters mostly wait.
-TEST_PROCESSES ?= 3
+# Twice the two cores of a small machine: tests on real clusters mostly wait.
+TEST_PROCESSES ?= 4
 # Hundreds of tests start Turnstile as a process; where no bytecode is kept, each of them compiles all of it.
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadscope --no-loadscope-reorder
