@@ -7,9 +7,11 @@ STAMP := .venv/.installed
 TEST_PROCESSES ?= 4
 # Hundreds of tests start Turnstile as a process; where no bytecode is kept, each of them compiles all of it.
 unexport PYTHONDONTWRITEBYTECODE
+# The properties run what the shell assembles from objects, which no table of cases does.
+PURE_TESTS := tests/unit/gates tests/unit/engine $(patsubst %,tests/property/test_%.py,worker_objects gate_evidence elastic_groups plans odd_documents)
 PYTEST := $(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadscope --no-loadscope-reorder
 
-.PHONY: help venv demo test test-real check format docs bench bed bed-down compare-partition forecast-truth race image sbom audit lock clean
+.PHONY: help venv demo test test-fast test-local coverage test-real fuzz check format docs bench bed bed-down compare-partition forecast-truth race image sbom audit lock clean
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,18 +28,29 @@ $(STAMP): requirements/dev.txt pyproject.toml
 demo: venv ## play a story on local clusters that shows what Turnstile does
 	$(BIN)/turnstile demo
 
-test: venv ## run the tests
-	$(PYTEST)
+test: venv ## run all tests, also those on real Kueue (about 12 minutes, the first run longer)
+	$(PYTEST) --durations=25
+
+test-fast: venv ## run the unit tests: pure functions and parts of one process (under a minute)
+	$(PYTEST) -m 'not slow' tests/unit
+
+test-local: venv ## run all tests that need no program built with Go (about 8 minutes)
+	$(PYTEST) -m 'not real'
+
+coverage: venv ## hold the branch coverage of the pure core, gates/ and engine/ (about a minute)
+	$(PYTEST) --cov --cov-report=term:skip-covered $(PURE_TESTS)
 
 test-real: venv ## run the tests on real Kueue alone, over and over until one fails (RUNS=1)
 	@runs=$$(seq $(or $(RUNS),1) 2>/dev/null); test -n "$$runs" || { echo "RUNS: must be a whole number from 1 on" >&2; exit 2; }; \
 	for run in $$runs; do echo "run $$run"; $(PYTEST) tests/e2e tests/realbed -k 'not local' || exit; done
 
-check: venv ## format, lint, types, import rules; known weaknesses of dependencies, where PyPI can be asked
+check: venv ## format, lint, types, import rules, unused code, coverage of the core; known weaknesses of dependencies, where PyPI can be asked (about 2 minutes)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/vulture
+	$(MAKE) --no-print-directory coverage
 	@deploy/container/audit.sh --if-reachable
 
 format: venv ## rewrite the sources in the house format
@@ -45,11 +58,16 @@ format: venv ## rewrite the sources in the house format
 	$(BIN)/ruff check --fix .
 
 docs: venv ## regenerate the tables that the docs take from the code
-	$(BIN)/python -P -m config.reference docs/configuration.md README.md
+	$(BIN)/python -P -m config.loading.reference docs/configuration.md
 	$(BIN)/python -m tests.screens
-	$(BIN)/python -P -m manager.telemetry.reference docs/metrics.md
+	$(BIN)/python -m tests.support.scenarios docs/scenarios.md
+	$(BIN)/python -P -m manager.reference.metrics docs/metrics.md
+	$(BIN)/python -P -m manager.reference.logging docs/logging.md
 	$(BIN)/python -P deploy/grafana/dashboard.py > deploy/grafana/turnstile.json
 	deploy/prometheus/rule.sh < deploy/prometheus/rules.yaml > deploy/prometheus/prometheus-rule.yaml
+
+fuzz: venv ## answer a worker's client with raw bytes of every shape (CASES=100000 SEED=; about 10 minutes)
+	$(BIN)/python -m tests.fuzz --cases $(or $(CASES),100000) $(if $(SEED),--seed $(SEED))
 
 bench: venv ## run the benchmarks and print their tables
 	$(BIN)/python -m benchmarks

@@ -4,6 +4,7 @@ import sys
 
 from benchmarks import (
     cli_start,
+    clients,
     cost_controller,
     engine_scale,
     forecast,
@@ -17,9 +18,11 @@ from benchmarks import (
     policies,
     worker_client,
 )
+from benchmarks.orchestrator_processes import DaemonEndedError
 
 BENCHMARKS = {
     "cli_start": cli_start.run,
+    "clients": clients.run,
     "cost_controller": cost_controller.run,
     "engine_scale": engine_scale.run,
     "forecast": forecast.run,
@@ -36,13 +39,17 @@ BENCHMARKS = {
 
 
 def main(names: list[str]) -> int:
-    """Run the benchmarks; refuse names that there are none of."""
+    """Run the benchmarks; reject unknown names."""
     unknown = [name for name in names if name not in BENCHMARKS]
     if unknown:
         print(f"error: no benchmark named {', '.join(unknown)}; there are: {', '.join(BENCHMARKS)}", file=sys.stderr)
         return 2
     for name in names or BENCHMARKS:
-        BENCHMARKS[name]()
+        try:
+            BENCHMARKS[name]()
+        except DaemonEndedError as error:
+            print(f"error: {name}: {error}", file=sys.stderr)
+            return 1
     return 0
 
 

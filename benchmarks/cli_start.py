@@ -33,7 +33,7 @@ WORKERS = [
         "message": "Connected",
         "lostSince": "",
         "clockSkewSeconds": 0.0,
-        "copies": number,
+        "replicas": number,
         "workloads": 1000,
         "forecast": "reliable",
         "hitRate": 100,

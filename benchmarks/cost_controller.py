@@ -20,15 +20,15 @@ import structlog
 
 from config.kubeconfig.access import ClusterAccess
 from config.kubeconfig.sources import load_worker_kubeconfig
-from config.sections import KubeconfigPolicy
+from config.sections.sections import KubeconfigPolicy
 from engine.cost.models import reference
 from engine.cost.rules import CostPolicy
-from manager.clock import SystemClock
+from manager.base.clock import SystemClock
 from manager.cost.controller import CostController, CostSettings
 from manager.cost.metrics import CostMetrics
-from manager.cost.propagating import Propagation
-from workerclient.budget import BudgetLimits
-from workerclient.cluster import ClientLimits, Surroundings
+from manager.cost.propagating import CostPropagation
+from workerclient.cluster import ClientContext, ClientLimits
+from workerclient.transport.budget import BudgetLimits
 
 JOBS = 10_000
 UNLIMITED = ClientLimits(budget=BudgetLimits(queries_per_second=1e6, burst=1_000_000))
@@ -75,11 +75,11 @@ async def _run() -> None:
 async def _measure_start(server: _Server, what: str, want_updates: int) -> None:
     """Measure from nothing to the steady state, and one look at every Job from there."""
     metrics = CostMetrics()
-    settings = CostSettings(CostPolicy(reference, "reference"), 0.0, Propagation())
-    surroundings = Surroundings(SystemClock(), random.random)
+    settings = CostSettings(CostPolicy(reference, "reference"), 0.0, CostPropagation())
+    client_context = ClientContext(SystemClock(), random.random)
     await server.requests()
     with _Stopwatch() as starting:
-        controller = CostController("bench", server.access, surroundings, UNLIMITED, settings, metrics)
+        controller = CostController("bench", server.access, client_context, UNLIMITED, settings, metrics)
         async with asyncio.TaskGroup() as group:
             running = group.create_task(controller.run())
             await _steady(lambda: controller.is_connected and controller.queue.is_idle)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.worker_client_objects import workload
 from localcluster.cluster import LocalCluster
-from localcluster.faults import Latency
+from localcluster.serving.faults import Latency
 
 KUEUE = "kueue.x-k8s.io"
 VERBS = ("get", "list", "watch", "patch")

@@ -22,12 +22,12 @@ import orjson
 
 from config.api.meta import ObjectKey, parse_time
 from config.names import KUEUE_API_VERSION
-from engine.configuration import FairSharing, KueueConfiguration
-from engine.model import ClusterModel
-from engine.nomination import Choices, Nomination
+from engine.cluster.model import ClusterModel
+from engine.cluster.queueing import NominatedWorkload, enter_as_head
+from engine.objects.configuration import FairSharing, KueueConfiguration
 from engine.objects.workloads import PendingWorkload
-from engine.predict import predict
-from engine.queueing import Entry, enter_as_head
+from engine.prediction.predict import predict
+from engine.search.nomination import Choices, NominationSearch
 
 Json = dict[str, Any]
 
@@ -191,8 +191,8 @@ def _nominate(model: ClusterModel, key: ObjectKey, now_ns: int) -> None:
     workload = model.workload(key)
     assert isinstance(workload, PendingWorkload)
     entry = enter_as_head(model, workload)
-    assert isinstance(entry, Entry)
-    Nomination(model, workload, entry.queue, entry.spec, entry.demands, now_ns, choices=Choices()).run()
+    assert isinstance(entry, NominatedWorkload)
+    NominationSearch(model, workload, entry.queue, entry.spec, entry.demands, now_ns, choices=Choices()).run()
 
 
 def _model(raw: Mapping[str, Any]) -> ClusterModel:

@@ -18,13 +18,12 @@ import orjson
 
 from benchmarks.engine_scale import Shape, _objects
 from config.api.meta import ObjectKey, parse_time
-from engine.configuration import KueueConfiguration
-from engine.features import FeatureGates
-from engine.forecasting.forecast import Forecast, Verdict, forecast
+from engine.forecasting.forecast import Forecast, ForecastVerdict, forecast
 from engine.forecasting.observed import ObservedCluster
-from workerclient.cache import Cache
-from workerclient.codec import Identity
-from workerclient.kind import Key
+from engine.objects.configuration import KueueConfiguration
+from engine.vocabulary.features import FeatureGates
+from workerclient.objects.cache import Cache
+from workerclient.wire.codec import Identity
 
 Json = dict[str, Any]
 
@@ -99,7 +98,7 @@ class Watched:
     def put(self, raw: Json) -> None:
         """Take one object from a watch."""
         kind, metadata = raw["kind"], raw["metadata"]
-        key = Key(metadata.get("namespace") or "", metadata["name"])
+        key = ObjectKey(metadata.get("namespace") or "", metadata["name"])
         value = self.cluster.read(kind, raw)
         identity = Identity(key, metadata.get("uid", ""), metadata.get("resourceVersion", "1"))
         self._caches.setdefault(kind, Cache()).observe(identity, value)
@@ -138,7 +137,7 @@ def _signal(watched: Watched, raw: Json, victims: int) -> tuple[float, float]:
     found: list[Forecast] = []
     key = ObjectKey(NAMESPACE, raw["metadata"]["name"])
     cost = _cpu(lambda: found.append(forecast(watched.cluster, key, NOW)))
-    assert (found[0].verdict, len(found[0].victims)) == (Verdict.PREEMPTS, victims), found[0]
+    assert (found[0].verdict, len(found[0].victims)) == (ForecastVerdict.PREEMPTS, victims), found[0]
     return event, cost
 
 

@@ -18,16 +18,16 @@ import structlog
 
 from config.kubeconfig.sources import load_worker_kubeconfig
 from config.names import CONFIG_API_VERSION, CONFIG_KIND, KUEUE_GROUP, MULTIKUEUE_NAME
-from config.sections import KubeconfigPolicy
-from config.settings import Configuration
+from config.sections.sections import KubeconfigPolicy
+from config.sections.settings import Configuration
 from localcluster.cluster import LocalCluster
-from localcluster.faults import Latency
-from localcluster.fleet import HUB_NAMESPACE, Fleet, Member
-from localcluster.ledger import Change
+from localcluster.fleet import HUB_NAMESPACE, LocalFleet, Member
 from localcluster.sample_queues import NAMESPACE, QUEUE
-from manager.clock import SystemClock
-from manager.daemon import Daemon, identify
-from workerclient.cluster import Surroundings
+from localcluster.serving.faults import Latency
+from localcluster.store.ledger import Change
+from manager.app.daemon import Daemon, identify
+from manager.base.clock import SystemClock
+from workerclient.cluster import ClientContext
 
 Json = dict[str, Any]
 
@@ -53,7 +53,7 @@ def run() -> None:
 class Tally:
     """Who held quota where, at any time."""
 
-    def __init__(self, fleet: Fleet) -> None:
+    def __init__(self, fleet: LocalFleet) -> None:
         self.copies = 0
         self.now: dict[str, set[str]] = {}
         self.doubles: set[str] = set()
@@ -80,7 +80,7 @@ class Tally:
 
 async def _measure(mode: str, directory: Path) -> None:
     members = [Member(name, cpu=CPU) for name in WORKERS]
-    async with Fleet(Member("hub", cpu=CPU), members, directory) as fleet:
+    async with LocalFleet(Member("hub", cpu=CPU), members, directory) as fleet:
         access = load_worker_kubeconfig(fleet.hub.kubeconfig_path, KubeconfigPolicy(allowed_directories=(directory,)))
         document: Json = {
             "api_version": CONFIG_API_VERSION,
@@ -89,9 +89,9 @@ async def _measure(mode: str, directory: Path) -> None:
         }
         document |= {"hub": {"namespace": HUB_NAMESPACE}, "jobs": {"integrations": ["batch/job"]}}
         configuration = Configuration(**document)
-        surroundings = Surroundings(SystemClock(), lambda: 0.5)
-        identity = await identify(configuration, access, surroundings)
-        daemon = Daemon(configuration, access, identity, surroundings)
+        client_context = ClientContext(SystemClock(), lambda: 0.5)
+        identity = await identify(configuration, access, client_context)
+        daemon = Daemon(configuration, access, identity, client_context)
         running = asyncio.create_task(daemon.run())
         await _until(lambda: _is_ready(daemon))
         tally = Tally(fleet)

@@ -59,6 +59,7 @@ def report(outcomes: list[Outcome], seconds: float) -> str:
         "",
         f"{len(outcomes)} situations in {seconds:.0f} s; {promised} forecasts were acted on and can be judged",
         f"victims: {sum(each.victims for each in outcomes)}, at most {max(each.victims for each in outcomes)} at once",
+        f"openings that Kueue overlooked and that were repeated: {sum(each.nudges for each in outcomes)}",
         f"situations by reason: {', '.join(f'{reason} {n}' for reason, n in sorted(reasons.items()))}",
         f"exact: {counted[Ending.EXACT]} of {promised}, {rate:.1f} %",
     ]

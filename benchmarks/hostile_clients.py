@@ -17,7 +17,7 @@ from statistics import quantiles
 from typing import Any
 
 from benchmarks.orchestrator_processes import FleetProcess, running_daemon, running_fleet
-from localcluster.tls import issue_certificates
+from localcluster.serving.tls import issue_certificates
 
 SIGNALS = 100
 WORKERS = 3

@@ -10,18 +10,19 @@ from collections import Counter
 from pathlib import Path
 from threading import Thread
 
-from config.loading import load_configuration
-from gates.actions import Decision
-from gates.view import Group
-from manager.observers import Observers
-from manager.service import run, serve
+from config.loading.loading import load_configuration
+from gates.model.actions import Decision
+from gates.model.view import WorkloadView
+from manager.app.listeners import Observers
+from manager.app.service import run, serve
+from manager.base.errors import StartupError
 
 
 def main(path: Path) -> None:
     """Run the daemon until it is told to stop."""
     looks: Counter[str] = Counter()
 
-    def count(_group: Group, decision: Decision) -> None:
+    def count(_group: WorkloadView, decision: Decision) -> None:
         looks[decision.rule if decision.actions else f"{decision.rule}, nothing to do"] += 1
 
     def tell() -> None:
@@ -30,7 +31,10 @@ def main(path: Path) -> None:
 
     Thread(target=tell, daemon=True).start()
     configuration = load_configuration(path, os.environ).configuration
-    run(serve(configuration, Observers(on_decision=count)))
+    try:
+        run(serve(configuration, Observers(on_decision=count)))
+    except StartupError as error:
+        sys.exit(f"error: {error}")
 
 
 if __name__ == "__main__":

@@ -17,13 +17,14 @@ from typing import Any
 from benchmarks.orchestrator_groups import Groups, running_groups
 from config.api.meta import conditions
 from config.names import KUEUE_GROUP, MULTIKUEUE_NAME
-from gates.dialect import KUEUE
+from engine.vocabulary.gate_dialect import GateDialect
+from gates.model.dialect import gate_entries, gate_opened_ns, gate_requested_ns
 from localcluster.cluster import LocalCluster
-from localcluster.columns import has_condition
-from localcluster.deletion import DeleteOptions, Propagation
+from localcluster.kinds.columns import has_condition
 from localcluster.kueue.annotations import RUN_SECONDS
-from localcluster.ledger import Change, ChangeType
 from localcluster.sample_queues import NAMESPACE, QUEUE
+from localcluster.store.deletion import DeleteOptions, DeletionPropagation
+from localcluster.store.ledger import Change, ChangeType
 
 Obj = dict[str, Any]
 
@@ -114,7 +115,7 @@ class Driver:
 
     async def _delete(self) -> Obj:
         store = self._fleet.hub.store
-        in_background = DeleteOptions(propagation=Propagation.BACKGROUND)
+        in_background = DeleteOptions(propagation=DeletionPropagation.BACKGROUND)
         for version in list(store.collection(store.kind("jobs", "batch")).scan()):
             store.delete(store.kind("jobs", "batch"), version.key[1], version.key[0], in_background)
         await self._until(lambda: not store.collection(store.kind("workloads", KUEUE_GROUP)).count())
@@ -153,11 +154,11 @@ class Driver:
                 self._signalled.pop(place, None)
                 return
             status = change.new.obj.get("status") or {}
-            if KUEUE.opened_ns(status.get("preemptionGates") or ()) is not None:
+            if gate_opened_ns(gate_entries(status), GateDialect.KUEUE) is not None:
                 asked = self._signalled.pop(place, None)
                 if asked is not None:
                     self._latencies.append((time.monotonic_ns() - asked) / 1e6)
-            elif KUEUE.signal_ns(conditions(status)) is not None:
+            elif gate_requested_ns(conditions(status), GateDialect.KUEUE) is not None:
                 self._signalled.setdefault(place, time.monotonic_ns())
 
         return notice

@@ -1,6 +1,6 @@
 """A fleet of any size: a MultiKueueConfig lists at most 20 clusters, so a larger fleet has several.
 
-The first group is a plain `Fleet`; the others are added to its hub.
+The first group is a plain `LocalFleet`; the others are added to its hub.
 """
 
 from collections.abc import AsyncIterator, Iterable, Sequence
@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from localcluster.catalogue.kueue_kinds.multikueue import MOST_CLUSTERS
 from localcluster.cluster import LocalCluster
-from localcluster.fleet import HUB_NAMESPACE, Fleet, Member
+from localcluster.fleet import HUB_NAMESPACE, LocalFleet, Member
 from localcluster.kueue.profile import CURRENT
 from localcluster.kueue.stand_in import LocalKueue
-from localcluster.kueue_kinds.multikueue import MOST_CLUSTERS
 from localcluster.sample_queues import QUEUE, Ties, hub_objects, worker_objects
 
 Obj = dict[str, Any]
@@ -36,7 +36,7 @@ async def running_groups(directory: Path, workers: int, cpu: str) -> AsyncIterat
     """Run a hub and so many workers, each with so much quota."""
     members = [Member(f"worker-{number}", cpu) for number in range(1, workers + 1)]
     first, rest = members[:MOST_CLUSTERS], members[MOST_CLUSTERS:]
-    async with Fleet(Member("hub", _HUB_CPU), first, directory) as fleet, AsyncExitStack() as stack:
+    async with LocalFleet(Member("hub", _HUB_CPU), first, directory) as fleet, AsyncExitStack() as stack:
         found, queues = list(fleet.workers), [QUEUE]
         for begin in range(0, len(rest), MOST_CLUSTERS):
             suffix = f"-{len(queues) + 1}"

@@ -21,8 +21,14 @@ _AGENT = "turnstile"
 _PIPE_LIMIT = 1 << 24
 _GENEROUS = {"qps": 100_000, "burst": 100_000}
 
+_LAST_LINES = 5
+
 Requests = Mapping[str, Counter[str]]
 """What the daemon asked each cluster for."""
+
+
+class DaemonEndedError(RuntimeError):
+    """The daemon ended by itself; the message holds the end of its log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +70,7 @@ class DaemonProcess:
 
     async def stop(self) -> None:
         """End it as an administrator would."""
-        self._process.send_signal(signal.SIGTERM)
-        await self._process.wait()
+        await _end(self._process)
 
 
 @asynccontextmanager
@@ -78,14 +83,16 @@ async def running_fleet(workers: int, cpu: int) -> AsyncIterator[FleetProcess]:
             said = json.loads(await process.stdout.readline())
             yield FleetProcess(process, Path(said["kubeconfig"]))
         finally:
-            assert process.stdin is not None
-            process.stdin.close()
-            await process.wait()
+            await _end(process)
 
 
 @asynccontextmanager
 async def running_daemon(fleet: FleetProcess, workers: int, **sections: Any) -> AsyncIterator[DaemonProcess]:
-    """Run the daemon until the block ends, with limits that do not slow it down."""
+    """Run the daemon until the block ends, with limits that do not slow it down.
+
+    Its HTTP endpoint takes a free port unless `sections` say otherwise. If the daemon ends by itself, so does the
+    block, with `DaemonEndedError`: the clusters would wait for it for ever.
+    """
     directory = fleet.kubeconfig.parent
     names = [f"worker-{number}" for number in range(1, workers + 1)]
     document = {
@@ -94,17 +101,48 @@ async def running_daemon(fleet: FleetProcess, workers: int, **sections: Any) -> 
         "hub": {"kubeconfig": str(fleet.kubeconfig)},
         "workers": [{"name": name, **_GENEROUS} for name in names],
         "kubeconfigPolicy": {"allowedDirectories": [str(directory)]},
+        "http": {"port": 0},
         **sections,
     }
     file = directory / "turnstile.json"
     file.write_text(json.dumps(document))
-    with (directory / "daemon.log").open("wb") as log:
+    path = directory / "daemon.log"
+    with path.open("wb") as log:
         process = await _start("benchmarks.orchestrator_daemon", str(file), log=log.fileno())
         daemon = DaemonProcess(process)
         try:
-            yield daemon
+            async with _ending_with(process, path):
+                yield daemon
         finally:
             await daemon.stop()
+
+
+@asynccontextmanager
+async def _ending_with(process: asyncio.subprocess.Process, log: Path) -> AsyncIterator[None]:
+    """End the block when the process ends."""
+    body = asyncio.current_task()
+    assert body is not None
+    ended = asyncio.create_task(process.wait())
+    ended.add_done_callback(lambda task: None if task.cancelled() else body.cancel())
+    try:
+        yield
+    except asyncio.CancelledError:
+        if not ended.done():
+            raise
+        body.uncancel()
+        raise DaemonEndedError(f"the daemon ended by itself; the end of its log:\n{_end_of(log)}") from None
+    finally:
+        ended.cancel()
+
+
+def _end_of(log: Path) -> str:
+    return "\n".join(log.read_text(errors="replace").splitlines()[-_LAST_LINES:])
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is None:
+        process.send_signal(signal.SIGTERM)
+    await process.wait()
 
 
 async def _start(module: str, *arguments: str, log: int | None = None) -> asyncio.subprocess.Process:

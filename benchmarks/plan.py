@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 import orjson
 
 from benchmarks.forecast import NAMESPACE, SHAPES, WORKERS, WORKLOADS, _copy, observe, worker_objects
+from gates.model.settings import Settings
 from gates.planning.documents import Route
 from gates.planning.wanted import Wanted
-from gates.settings import Settings
-from manager.clock import SystemClock
-from manager.planning.planner import Planner, Sight, Terms
+from manager.base.clock import SystemClock
+from manager.planning.planner import Planner, PlanningView, PlanRules
 
 
 class _Hub:
@@ -29,10 +29,10 @@ class _Hub:
 
 
 class _Workers:
-    def __init__(self, sight: Sight) -> None:
+    def __init__(self, sight: PlanningView) -> None:
         self._sight = sight
 
-    async def sights(self, names: Sequence[str]) -> Mapping[str, Sight]:
+    async def sights(self, names: Sequence[str]) -> Mapping[str, PlanningView]:
         return dict.fromkeys(names, self._sight)
 
 
@@ -55,8 +55,8 @@ async def _measure(name: str) -> None:
     incoming = next(raw for raw in map(orjson.loads, lines) if raw["metadata"]["name"] == "waiting-0")
     manifest = _copy(incoming, "planned", priority=1000)
     clock = _Loop()
-    sight = Sight(observe(lines).cluster)
-    planner = Planner(_Hub(), _Workers(sight), Terms({}, Settings(), {}), clock)
+    sight = PlanningView(observe(lines).cluster)
+    planner = Planner(_Hub(), _Workers(sight), lambda: PlanRules({}, Settings(), {}), clock)
     started = time.process_time()
     plan = await planner.plan(manifest, NAMESPACE)
     cost = (time.process_time() - started) * 1000

@@ -16,15 +16,14 @@ from typing import Any
 import orjson
 
 from config.api.meta import ObjectKey, parse_time
-from engine.outlook.arrivals import AssignedPods, arriving_pods
-from engine.outlook.outlook import pod_outlook
-from engine.outlook.values import PodOutlook
-from engine.pods.model import PodModel
-from engine.pods.values import Mode
-from manager.watched_pods import PodPlaces, WatchedPod, read_watched_pod
-from workerclient.cache import Cache, Unreadable
-from workerclient.codec import Identity
-from workerclient.kind import Key
+from engine.pod_outlook.arrivals import AssignedPods, arriving_pods
+from engine.pod_outlook.outlook import pod_outlook
+from engine.pod_outlook.values import PodOutlook
+from engine.pods.state.model import PodModel
+from engine.pods.values.values import SchedulerMode
+from manager.models.watched_pods import PodPlaces, WatchedPod, read_watched_pod
+from workerclient.objects.cache import Cache, Unreadable
+from workerclient.wire.codec import Identity
 
 Json = dict[str, Any]
 
@@ -48,13 +47,13 @@ class Watched:
     def put(self, raw: Json) -> None:
         """Take one pod from a watch."""
         metadata = raw["metadata"]
-        key = Key(metadata["namespace"], metadata["name"])
+        key = ObjectKey(metadata["namespace"], metadata["name"])
         identity = Identity(key, metadata["uid"], metadata["resourceVersion"])
         self._cache.observe(identity, read_watched_pod(self.model, raw))
         value = self._cache.get(key)
         assert not isinstance(value, Unreadable)
-        self.model.put_pod(ObjectKey(*key), value.pod if value is not None else None)
-        self.places.put(ObjectKey(*key), value)
+        self.model.put_pod(key, value.pod if value is not None else None)
+        self.places.put(key, value)
 
 
 def _node(number: int) -> Json:
@@ -137,7 +136,7 @@ def _outlook(watched: Watched, count: int, cpu: str, priority: int) -> tuple[Pod
     key = ObjectKey("team", "incoming")
     arriving = arriving_pods(watched.model, key, sets, [AssignedPods("main", count)], NOW)
     found: list[PodOutlook] = []
-    spent = _milliseconds(lambda: found.append(pod_outlook(watched.model, arriving, Mode.V1_36, NOW)))
+    spent = _milliseconds(lambda: found.append(pod_outlook(watched.model, arriving, SchedulerMode.V1_36, NOW)))
     return found[0], spent
 
 

@@ -22,10 +22,10 @@ from typing import Any
 import orjson
 
 from config.api.meta import ObjectKey
-from engine.pods.answer import Forecast
-from engine.pods.model import PodModel
 from engine.pods.predict import predict_group
-from engine.pods.values import Mode
+from engine.pods.state.model import PodModel
+from engine.pods.values.answer import PodForecast
+from engine.pods.values.values import SchedulerMode
 
 Json = dict[str, Any]
 
@@ -129,13 +129,13 @@ def _objects(given: Json) -> Iterator[Json]:
 class Measurement:
     """Milliseconds of processor time, the fastest of some repetitions."""
 
-    mode: Mode
+    mode: SchedulerMode
     build: float
     forecast: float
-    answer: Forecast
+    answer: PodForecast
 
 
-def measure(line: bytes, mode: Mode) -> Measurement:
+def measure(line: bytes, mode: SchedulerMode) -> Measurement:
     """Measure the engine in one mode."""
     model = build_model(line)
     key = ObjectKey(NAMESPACE, GANG)
@@ -160,8 +160,13 @@ def _fastest(action: Callable[[], object], repetitions: int) -> float:
 FULL = Shape()
 SMALL = Shape(nodes=100, pods=1_000, gang=8, groups=10)
 #: 1.36 places the whole gang again for every candidate: on the full cluster that takes the real scheduler many minutes.
-ROWS = ((Mode.V1_37, FULL), (Mode.V1_37, SMALL), (Mode.V1_36, SMALL), (Mode.V1_36, FULL))
-UNBEARABLE = (Mode.V1_36, FULL)
+ROWS = (
+    (SchedulerMode.V1_37, FULL),
+    (SchedulerMode.V1_37, SMALL),
+    (SchedulerMode.V1_36, SMALL),
+    (SchedulerMode.V1_36, FULL),
+)
+UNBEARABLE = (SchedulerMode.V1_36, FULL)
 
 
 def run() -> None:

@@ -18,7 +18,7 @@ from typing import Final
 from benchmarks.policies_hub import Fleet, Outcome
 from benchmarks.policies_mix import TRACE, Arrival, office_day, random_mix, recorded_mix, write_trace
 from benchmarks.policies_plot import picture
-from gates.settings import GatePolicy
+from gates.model.settings import GatePolicy
 
 DOCUMENT: Final = Path(__file__).parents[1] / "docs" / "policies.md"
 PICTURE: Final = DOCUMENT.parent / "images" / "policies.svg"

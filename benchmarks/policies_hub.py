@@ -14,14 +14,15 @@ from typing import Any, Final
 from benchmarks.policies_mix import WORKERS, Arrival
 from benchmarks.policies_worker import SimulatedWorker, workload
 from config.api.meta import NANOSECONDS, conditions
-from gates.dialect import KUEUE
-from gates.opening import Defer, Grace, Open, Wait, next_gate
-from gates.settings import MINUTE, SECOND, GatePolicy, Settings
-from gates.view import Check, CheckState, Group, HubWorkload, Opening, Replica, Worker
+from engine.vocabulary.gate_dialect import GateDialect
+from gates.decision.opening import Defer, Grace, Open, Wait, next_gate
+from gates.model.dialect import gate_entries, gate_opened_ns, gate_requested_ns
+from gates.model.settings import MINUTE, SECOND, GatePolicy, Settings
+from gates.model.view import Check, CheckState, HubWorkload, Opening, Replica, WorkerView, WorkloadView
 
 START_NS: Final = 1_800_000_000 * NANOSECONDS
 TERMINATION_SECONDS: Final = 30
-_DIALECT: Final = KUEUE
+_DIALECT: Final = GateDialect.KUEUE
 
 
 @dataclass(slots=True)
@@ -196,7 +197,7 @@ class Fleet:
                 pass
         return False
 
-    def _group(self, placement: _Placement) -> Group:
+    def _group(self, placement: _Placement) -> WorkloadView:
         arrival = placement.arrival
         check = Check("mk", CheckState.PENDING)
         hub = HubWorkload("team", arrival.name, arrival.name, "1", check=check, openings=placement.openings)
@@ -208,8 +209,8 @@ class Fleet:
         found = []
         for position, (name, worker) in enumerate(self._workers.items()):
             told = worker.forecast(arrival.name, self._now) if asks else None
-            found.append(Worker(name, position, replica=replicas[name], forecast=told))
-        return Group(hub, tuple(found))
+            found.append(WorkerView(name, position, replica=replicas[name], forecast=told))
+        return WorkloadView(hub, tuple(found))
 
 
 def _replica(worker: SimulatedWorker, name: str) -> Replica:
@@ -219,7 +220,7 @@ def _replica(worker: SimulatedWorker, name: str) -> Replica:
         raise ValueError(message)
     status = raw.get("status") or {}
     found = conditions(status)
-    opened_ns = _DIALECT.opened_ns(status.get("preemptionGates") or ())
+    opened_ns = gate_opened_ns(gate_entries(status), _DIALECT)
     return Replica(
         uid=raw["metadata"]["uid"],
         resource_version="1",
@@ -227,5 +228,5 @@ def _replica(worker: SimulatedWorker, name: str) -> Replica:
         has_gate=True,
         gate_open=opened_ns is not None,
         gate_opened_ns=opened_ns,
-        signal_ns=_DIALECT.signal_ns(found),
+        signal_ns=gate_requested_ns(found, _DIALECT),
     )

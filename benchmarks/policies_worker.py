@@ -7,12 +7,12 @@ from typing import Any, Final
 from benchmarks.policies_mix import CPUS, QUEUES, Arrival
 from config.api.meta import ObjectKey, format_time
 from config.names import KUEUE_API_VERSION, MULTIKUEUE_NAME
-from engine.configuration import KueueConfiguration
 from engine.cycles.scheduler import Scheduler
-from engine.features import FeatureGates
 from engine.forecasting.forecast import Forecast, forecast
 from engine.forecasting.observed import OBSERVED_KINDS, ObservedCluster
+from engine.objects.configuration import KueueConfiguration
 from engine.reporting.status_writes import StatusWrite, released_status, with_status, write
+from engine.vocabulary.features import FeatureGates
 
 Json = dict[str, Any]
 

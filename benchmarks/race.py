@@ -50,7 +50,8 @@ class Result:
     servers_cpu: float
 
 
-def _cpu_seconds(pid: int) -> float:
+def cpu_seconds(pid: int) -> float:
+    """Return what a process used of the processors so far."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS
 
@@ -63,12 +64,12 @@ async def race(clusters: Clusters, directory: Path, jobs: int, controller: Contr
         await set_to_work(scene, controller, Queue(cpu=str(jobs * 3 // 4)), Queue(cpu=str(2 * jobs)))
         pid = scene.turnstile.pid if scene.turnstile is not None else real(clusters.hub).real.kueue.running.pid
         marks = {side.name: audit.position(side.real.directory) for side in sides}
-        before = _cpu_seconds(pid), sum(_cpu_seconds(side.real.server.running.pid) for side in sides)
+        before = cpu_seconds(pid), sum(cpu_seconds(side.real.server.running.pid) for side in sides)
         began = time.monotonic()
         await _submit(scene, jobs)
         admitted = await _all_admitted(scene, jobs)
         seconds = time.monotonic() - began
-        after = _cpu_seconds(pid), sum(_cpu_seconds(side.real.server.running.pid) for side in sides)
+        after = cpu_seconds(pid), sum(cpu_seconds(side.real.server.running.pid) for side in sides)
         records = {side.name: audit.since(side.real.directory, marks[side.name]) for side in sides}
         own = {name: [each for each in found if _is_own(each, name, controller)] for name, found in records.items()}
         return Result(

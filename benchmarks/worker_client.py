@@ -20,16 +20,16 @@ import aiohttp
 import orjson
 
 from benchmarks.worker_client_objects import workload
+from config.api.meta import Obj, ObjectKey
 from config.kubeconfig.access import ClusterAccess
 from config.kubeconfig.sources import load_worker_kubeconfig
-from config.sections import KubeconfigPolicy
-from manager.clock import SystemClock
-from workerclient.budget import BudgetLimits
-from workerclient.cluster import ClientLimits, ClusterClient, Followed, Surroundings
-from workerclient.codec import Raw
-from workerclient.kind import ApiKind, Key
-from workerclient.resource import Precondition, Resource
-from workerclient.watched import WatchedKind
+from config.sections.sections import KubeconfigPolicy
+from manager.base.clock import SystemClock
+from workerclient.base.kind import ApiKind
+from workerclient.cluster import ClientContext, ClientLimits, ClusterClient, WatchedResource
+from workerclient.objects.resource import Precondition, Resource
+from workerclient.objects.watched import WatchedKind
+from workerclient.transport.budget import BudgetLimits
 
 WORKLOADS = ApiKind("kueue.x-k8s.io", "v1beta2", "Workload", "workloads")
 OBJECTS = 1_000
@@ -49,7 +49,7 @@ class Kept:
     conditions: tuple[tuple[str, str], ...]
 
 
-def project(raw: Raw) -> Kept:
+def project(raw: Obj) -> Kept:
     """Drop pod templates and managed fields."""
     metadata, status = raw["metadata"], raw.get("status") or {}
     conditions = tuple((each["type"], each["status"]) for each in status.get("conditions") or ())
@@ -89,12 +89,12 @@ async def _child_server() -> AsyncIterator[_Server]:
             await process.wait()
 
 
-def _client_of(server: _Server) -> tuple[ClusterClient, Followed[Kept]]:
-    client = ClusterClient("bench", server.access, Surroundings(SystemClock(), random.random), UNLIMITED)
+def _client_of(server: _Server) -> tuple[ClusterClient, WatchedResource[Kept]]:
+    client = ClusterClient("bench", server.access, ClientContext(SystemClock(), random.random), UNLIMITED)
     return client, client.follow(WatchedKind(WORKLOADS, project))
 
 
-async def _synced(followed: Followed[Kept], objects: int) -> None:
+async def _synced(followed: WatchedResource[Kept], objects: int) -> None:
     """Wait until the cache holds that many; looking rarely, so that waiting costs nothing."""
     while not followed.cache.synced or len(followed.cache) < objects:  # noqa: ASYNC110
         await asyncio.sleep(0.02)
@@ -137,17 +137,17 @@ async def _bare_writes(server: _Server) -> float:
         return await _measured(lambda: _in_lanes(write)) * 1e3 / OBJECTS
 
 
-async def _writes(target: Resource[Raw] | Resource[Kept]) -> float:
+async def _writes(target: Resource[Obj] | Resource[Kept]) -> float:
     async def write(number: int) -> None:
         metadata = (await target.create(workload(f"w-{number}")))["metadata"]
         precondition = Precondition(metadata["uid"], metadata["resourceVersion"])
-        await target.merge_patch(Key("default", f"w-{number}"), STATUS, precondition, subresource="status")
+        await target.merge_patch(ObjectKey("default", f"w-{number}"), STATUS, precondition, subresource="status")
 
     return await _measured(lambda: _in_lanes(write)) * 1e3 / OBJECTS
 
 
 async def _plain_writes(server: _Server) -> float:
-    client = ClusterClient("bench", server.access, Surroundings(SystemClock(), random.random), UNLIMITED)
+    client = ClusterClient("bench", server.access, ClientContext(SystemClock(), random.random), UNLIMITED)
     async with client.running():
         return await _writes(client.resource(WORKLOADS))
 

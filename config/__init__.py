@@ -1,1 +1,1 @@
-"""Settings and API value types: the bottom layer, which imports nothing else of ours."""
+"""Settings and API value types: the bottom layer, which imports no other package of this project."""

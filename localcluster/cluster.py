@@ -12,20 +12,20 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from localcluster.auth import User, Users
-from localcluster.clock import Clock, SystemClock
-from localcluster.faults import Faults
-from localcluster.gc import GarbageCollector
-from localcluster.http import ApiServer
-from localcluster.kinds import Kind
-from localcluster.kubeconfig import write_kubeconfig
-from localcluster.names import NameFormat, explain_name
-from localcluster.namespaces import COLLECTION, INITIAL, NAMESPACES
-from localcluster.registry import all_kinds
-from localcluster.store import HISTORY, Store, WriteOptions
-from localcluster.tls import Certificates, issue_certificates
-from localcluster.traffic import Traffic
-from localcluster.watch import BUFFER_EVENTS
+from localcluster.catalogue.registry import all_kinds
+from localcluster.kinds.clock import ServerClock, SkewedClock
+from localcluster.kinds.kinds import ServedKind
+from localcluster.kinds.names import NameFormat, explain_name
+from localcluster.serving.auth import TokenUser, Users
+from localcluster.serving.faults import Faults
+from localcluster.serving.http import ApiServer
+from localcluster.serving.kubeconfig import write_kubeconfig
+from localcluster.serving.tls import Certificates, issue_certificates
+from localcluster.serving.traffic import Traffic
+from localcluster.serving.watch import BUFFER_EVENTS
+from localcluster.store.gc import OwnerGarbageCollector
+from localcluster.store.namespaces import COLLECTION, INITIAL, NAMESPACES
+from localcluster.store.store import HISTORY, Store, WriteOptions
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -63,9 +63,9 @@ class LocalCluster:
         name: str,
         directory: Path,
         *,
-        kinds: Iterable[Kind] | None = None,
-        clock: Clock | None = None,
-        users: Sequence[User] = (),
+        kinds: Iterable[ServedKind] | None = None,
+        clock: ServerClock | None = None,
+        users: Sequence[TokenUser] = (),
         port: int = 0,
         history: int = HISTORY,
         watch_buffer: int = BUFFER_EVENTS,
@@ -73,7 +73,7 @@ class LocalCluster:
         if problems := explain_name(name, NameFormat.LABEL):
             raise LocalClusterError(f'cluster name "{name}": {problems[0]}')
         self.name = name
-        self.clock: Clock = clock or SystemClock()
+        self.clock: ServerClock = clock or SkewedClock()
         self.faults = Faults()
         self.token = secrets.token_urlsafe(32)
         self.store = Store(all_kinds() if kinds is None else kinds, self.clock, history=history)
@@ -81,11 +81,11 @@ class LocalCluster:
         self._port = port
         self._server = ApiServer(
             self.store,
-            Users((User(ADMIN, self.token, ("system:masters",)), *users)),
+            Users((TokenUser(ADMIN, self.token, ("system:masters",)), *users)),
             self.faults,
             watch_buffer=watch_buffer,
         )
-        self._gc = GarbageCollector(self.store, self._schedule_gc)
+        self._gc = OwnerGarbageCollector(self.store, self._schedule_gc)
         self._gc_handle: asyncio.Handle | None = None
         self._certificates: Certificates | None = None
         self._tls: SSLContext | None = None
@@ -259,7 +259,7 @@ class LocalCluster:
 class LocalClusters(Mapping[str, LocalCluster]):
     """Several clusters under one directory, started together or not at all."""
 
-    def __init__(self, names: Sequence[str], directory: Path, *, kinds: Iterable[Kind] | None = None) -> None:
+    def __init__(self, names: Sequence[str], directory: Path, *, kinds: Iterable[ServedKind] | None = None) -> None:
         if duplicates := sorted({name for name in names if list(names).count(name) > 1}):
             raise LocalClusterError(f"cluster names must differ; given more than once: {', '.join(duplicates)}")
         served = all_kinds() if kinds is None else tuple(kinds)

@@ -10,10 +10,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+from config.api.meta import Obj
 from config.names import CONTROLLER_NAME
-from localcluster.clock import Clock
 from localcluster.cluster import LocalCluster, LocalClusterError
-from localcluster.kinds import Obj
+from localcluster.kinds.clock import ServerClock
 from localcluster.kueue.profile import CURRENT, KueueProfile
 from localcluster.kueue.stand_in import LocalKueue
 from localcluster.sample_queues import Ties, hub_objects, worker_objects
@@ -30,11 +30,11 @@ class Member:
     cpu: str = "8"
     """The quota of its queue."""
     profile: KueueProfile = CURRENT
-    clock: Clock | None = None
+    clock: ServerClock | None = None
     """Its own time; the machine's by default."""
 
 
-class Fleet:
+class LocalFleet:
     """Hub and workers. Use it as an async context manager."""
 
     def __init__(

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from config.api.meta import Obj
 from config.names import CONTROLLER_NAME, KUBECONFIG_KEY, KUEUE_API_VERSION, KUEUE_GROUP
-
-Obj = dict[str, Any]
 
 QUEUE: Final = "jobs"
 """The name of the ClusterQueue, and of the LocalQueue in NAMESPACE."""

@@ -4,14 +4,13 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-import structlog
 from hypothesis import HealthCheck, settings
 from xdist.remote import Producer
 from xdist.scheduler.loadscope import LoadScopeScheduling
 
-from manager import logs
+from manager.logging.logs import reset_logging
 from tests.conformance.servers import why_no_real_server
-from tests.real_or_local import REAL
+from tests.support.real_or_local import REAL
 
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
@@ -25,19 +24,23 @@ _LONGEST_FIRST = (
 longest begin first and what is small fills the gaps."""
 _ONE_HALF = frozenset({"test_lost_worker.py", "test_failover.py", "test_forecast_truth.py", "test_pod_forecasts.py"})
 """Of the tests on real clusters, by the time that they take. Each half has clusters of its own."""
+_REAL_FIXTURES = frozenset({"oracle", "oracles", "helm_program", "promtool"})
+"""They give a test a program that is built with Go. Suites that run on local servers too mark their own tests."""
 _SUITES = {"e2e": "real Kueue", "conformance": "a real kube-apiserver"}
 
 
 @pytest.fixture(autouse=True)
-def log_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def log_of_its_own() -> None:
     """Let no test write to, or listen at, the log that another one configured."""
-    monkeypatch.setattr(logs, "_log", None)
-    structlog.reset_defaults()
+    reset_logging()
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes longest."""
+    """Mark what needs real programs, and begin with what takes longest."""
+    for item in items:
+        if isinstance(item, pytest.Function) and not _REAL_FIXTURES.isdisjoint(item.fixturenames):
+            item.add_marker(pytest.mark.real)
     items.sort(key=lambda item: _place(_group_of(item.nodeid)))
 
 

@@ -2,46 +2,46 @@
 
 Nothing is shared between two clients, so a dead, slow or hanging cluster changes nothing for the others. The way to
 the cluster is an immutable transport that is swapped as a whole when the access changes; the caches stay and are
-listed anew.
+listed again.
 Invariants: connected means that every required kind is being watched; `lost_since_ns` is the first drop (before the
 first connection: when this client was made) and is forgotten only when all required kinds are watched again; when
 `run` is over, all of its tasks and connections are.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Generic, Protocol, TypeVar
 
+from config.api.meta import Obj
 from config.kubeconfig.access import ClusterAccess
-from workerclient.backoff import Backoff, Jitter
-from workerclient.breaker import Breaker
-from workerclient.budget import Budget, BudgetLimits
-from workerclient.cache import Cache
-from workerclient.clock import Clock
-from workerclient.codec import Raw
-from workerclient.endpoint import credentials_for, endpoint_for
-from workerclient.fencing import always
-from workerclient.kind import ApiKind, Key
-from workerclient.openapi import openapi_document
-from workerclient.preflight import Missing, Need, missing_permissions, served_kinds, served_versions
-from workerclient.reflector import KindState, Phase, Reflector, ReflectorLimits
-from workerclient.resource import CachedKind, Line, Resource
-from workerclient.retry import RetryLimits, RetryPolicy
-from workerclient.reviews import Subject, bearer_of, may_use_path
-from workerclient.session import Session, SessionLimits
-from workerclient.skew import Skew
-from workerclient.tokens import ServiceToken, request_token
-from workerclient.transport import Transport
-from workerclient.version import server_version
-from workerclient.watched import WatchedKind
+from workerclient.base.backoff import Backoff, Jitter, OnRetry, Retry, ignore_retry
+from workerclient.base.clock import Clock
+from workerclient.base.holdings import HoldingLimits, Holdings, unlimited
+from workerclient.base.kind import ApiKind
+from workerclient.objects.cache import Cache
+from workerclient.objects.reflector import CachePhase, KindState, Reflector, ReflectorLimits, ReflectorNotices
+from workerclient.objects.resource import CachedKind, Connection, Resource
+from workerclient.objects.watched import WatchedKind
+from workerclient.questions.openapi import openapi_document
+from workerclient.questions.preflight import Missing, Need, missing_permissions, served_kinds, served_versions
+from workerclient.questions.reviews import ReviewedUser, bearer_of, may_use_path
+from workerclient.questions.version import server_version
+from workerclient.transport.breaker import Breaker
+from workerclient.transport.budget import BudgetLimits, RequestBudget
+from workerclient.transport.endpoint import credentials_for, endpoint_for
+from workerclient.transport.retry import RetryLimits, RetryPolicy
+from workerclient.transport.session import Session, SessionLimits
+from workerclient.transport.transport import Transport
+from workerclient.wire.fencing import always
+from workerclient.wire.skew import Skew
 
 Value = TypeVar("Value")
 
 
-class Connection(StrEnum):
+class ConnectionState(StrEnum):
     """Whether a cluster is there."""
 
     CONNECTING = "Connecting"
@@ -53,10 +53,12 @@ class Connection(StrEnum):
 class ConnectionReport:
     """What the condition `Active` of a MultiKueueCluster is made of."""
 
-    connection: Connection
+    connection: ConnectionState
     reason: str
     message: str
     lost_since_ns: int | None
+    is_forbidden: bool = False
+    """Whether a role is missing for one of the kinds that the message is about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +69,13 @@ class ClientLimits:
     budget: BudgetLimits = field(default_factory=BudgetLimits)
     retry: RetryLimits = field(default_factory=RetryLimits)
     reflector: ReflectorLimits = field(default_factory=ReflectorLimits)
+    holdings: Callable[[], HoldingLimits | None] = unlimited
+    """How much of the cluster is held in memory at most, over all kinds; asked whenever something is added."""
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What a client takes from outside: time, chance, the environment for exec plugins, and leave to write."""
+class ClientContext:
+    """What a client takes from outside: time, randomness, the environment for exec plugins, and permission to write."""
 
     clock: Clock
     jitter: Jitter
@@ -80,11 +84,13 @@ class Surroundings:
     """Asked right before each write is sent."""
     reads_only: bool = False
     """Nothing but GET is ever sent."""
+    on_retry: OnRetry = ignore_retry
+    """Called for every retry, from several threads."""
 
 
 @dataclass(frozen=True, slots=True)
-class Followed(Generic[Value]):
-    """A kind that is being watched: what is known of it, and the way to write it."""
+class WatchedResource(Generic[Value]):
+    """A kind that is being watched: its cache, and how to write it."""
 
     cache: Cache[Value]
     resource: Resource[Value]
@@ -100,11 +106,20 @@ class _Follower(Protocol):
     def is_required(self) -> bool: ...
     async def run(self) -> None: ...
     def start_anew(self) -> None: ...
+    def doubt(self) -> None: ...
     def stop(self, problem: str) -> None: ...
 
 
 def ignore_connection(_report: ConnectionReport) -> None:
-    """Take no interest in whether the cluster is there."""
+    """Ignore whether the cluster is reachable."""
+
+
+def ignore_history(_kind: ApiKind) -> None:
+    """Ignore whether the cluster was restored."""
+
+
+async def believe_lists() -> None:
+    """Accept every list."""
 
 
 class ClusterClient:
@@ -114,36 +129,56 @@ class ClusterClient:
         self,
         name: str,
         access: ClusterAccess,
-        surroundings: Surroundings,
+        context: ClientContext,
         limits: ClientLimits | None = None,
         on_connection: Callable[[ConnectionReport], None] = ignore_connection,
+        on_new_history: Callable[[ApiKind], None] = ignore_history,
+        confirm_list: Callable[[], Awaitable[None]] = believe_lists,
     ) -> None:
+        """`on_new_history` is called after a list proved that the cluster was restored to an earlier state.
+
+        `confirm_list` is awaited after a list was read and before it counts; it raises `ClusterError` if it must not.
+        """
         self.name = name
-        self._surroundings = surroundings
+        self._confirm_list = confirm_list
+        self._on_new_history = on_new_history
+        self._client_context = context
         self._limits = limits or ClientLimits()
         self._on_connection = on_connection
-        self.budget = Budget(self._limits.budget, surroundings.clock)
-        self._line = Line(name, self._transport(access))
+        self.budget = RequestBudget(self._limits.budget, context.clock)
+        self.retries = 0
+        """How many requests were sent again after a failure."""
+        self._holdings = Holdings(self._limits.holdings)
+        self._access = access
+        self._line = Connection(name, self._transport(access))
         self._retired: list[Transport] = []
         self._followers: list[_Follower] = []
         self._access_changed = asyncio.Event()
-        self._lost_since_ns: int | None = surroundings.clock.now_ns()
-        self.report = ConnectionReport(Connection.CONNECTING, _FAILED, "not connected yet", self._lost_since_ns)
+        self._is_closed = False
+        self._failure = ""
+        self._lost_since_ns: int | None = context.clock.now_ns()
+        self.lost_at = context.clock.monotonic()
+        """When it was lost last, on the steady clock."""
+        self.report = ConnectionReport(ConnectionState.CONNECTING, _FAILED, "not connected yet", self._lost_since_ns)
 
     @property
     def skew(self) -> Skew | None:
         """Return how far the cluster's clock is from ours."""
         return self._line.transport.session.skew
 
-    def follow(self, watched: WatchedKind[Value]) -> Followed[Value]:
+    def follow(self, watched: WatchedKind[Value]) -> WatchedResource[Value]:
         """Add a kind to watch; before `run`."""
         cached = CachedKind(watched, Cache(watched.indexes))
-        clock, jitter = self._surroundings.clock, self._surroundings.jitter
-        reflector = Reflector(self._line, cached, clock, jitter, self._limits.reflector, self._look_again)
+        clock, jitter = self._client_context.clock, self._client_context.jitter
+        limits, share = self._limits.reflector, self._holdings.share()
+        notices = ReflectorNotices(
+            self._look_again, self._on_new_history, self._confirm_list, self._client_context.on_retry
+        )
+        reflector = Reflector(self._line, cached, clock, jitter, limits, share, notices)
         self._followers.append(reflector)
-        return Followed(cached.cache, Resource(self._line, watched.kind, cached), reflector)
+        return WatchedResource(cached.cache, Resource(self._line, watched.kind, cached), reflector)
 
-    def resource(self, kind: ApiKind) -> Resource[Raw]:
+    def resource(self, kind: ApiKind) -> Resource[Obj]:
         """Return the way to read and write a kind that is not watched."""
         return Resource(self._line, kind)
 
@@ -155,7 +190,7 @@ class ClusterClient:
         """Return the versions of a group that the cluster serves."""
         return await served_versions(self._line, group)
 
-    async def openapi(self, kind: ApiKind) -> Raw:
+    async def openapi(self, kind: ApiKind) -> Obj:
         """Return the cluster's description of a kind's group version."""
         return await openapi_document(self._line, kind)
 
@@ -167,39 +202,51 @@ class ClusterClient:
         """Return the verbs that the cluster would refuse us."""
         return await missing_permissions(self._line, needs)
 
-    async def bearer_of(self, token: str, audiences: Sequence[str]) -> Subject | None:
+    async def bearer_of(self, token: str, audiences: Sequence[str]) -> ReviewedUser | None:
         """Return who bears a token made for one of the audiences, for the cluster itself if there are none."""
         return await bearer_of(self._line, token, audiences)
 
-    async def may_use_path(self, subject: Subject, verb: str, path: str) -> bool:
-        """Tell whether somebody may use a path that is no resource."""
+    async def may_use_path(self, subject: ReviewedUser, verb: str, path: str) -> bool:
+        """Tell whether a user may use a non-resource path."""
         return await may_use_path(self._line, subject, verb, path)
-
-    async def request_token(self, account: Key, seconds: int) -> ServiceToken:
-        """Return a token of a service account of the cluster."""
-        return await request_token(self._line, account, seconds)
 
     def change_budget(self, limits: BudgetLimits) -> None:
         """Ask more or less of the cluster from now on; connections stay."""
         self.budget.change(limits)
 
     def reconfigure(self, access: ClusterAccess) -> None:
-        """Go on with another address or identity; calls on their way end on the old one."""
+        """Go on with another address or identity; calls in flight end on the old one."""
         successor = self._transport(access)
+        self._access = access
         self._retired.append(self._line.transport)
         self._line.transport = successor
+        for follower in self._followers:
+            follower.doubt()
         self._access_changed.set()
 
     async def run(self) -> None:
-        """Follow all kinds until cancelled; once per client."""
+        """Follow all kinds until cancelled; after a failure it may be run again, and lists everything again."""
+        await self._reopen()
         try:
             while True:
                 await self._follow_until_access_changes()
         finally:
+            self._is_closed = True
             for follower in self._followers:
                 follower.stop("the connection was closed")
             for transport in (*self._retired, self._line.transport):
                 await transport.close()
+
+    def fail(self, problem: str) -> None:
+        """Count the cluster as lost whatever its watches say, from when it was lost first until `recover`."""
+        self._failure = problem
+        self._lost_since_ns = self._lost_since_ns or self._client_context.clock.now_ns()
+        self._look_again()
+
+    def recover(self) -> None:
+        """Believe the watches again."""
+        self._failure = ""
+        self._look_again()
 
     async def close(self) -> None:
         """End the connections of a client that only made calls and was never run."""
@@ -233,50 +280,77 @@ class ClusterClient:
         for follower in self._followers:
             follower.start_anew()
 
+    async def _reopen(self) -> None:
+        """Make connections again after those of an earlier run were closed."""
+        if not self._is_closed:
+            return
+        await self.close()  # the access may have changed since
+        self._is_closed = False
+        self._retired.clear()
+        self._access_changed.clear()
+        self._line.transport = self._transport(self._access)
+        for follower in self._followers:
+            follower.start_anew()
+
     async def _drain(self, retired: Transport) -> None:
         await retired.close(drain=True)
         self._retired.remove(retired)
 
     def _transport(self, access: ClusterAccess) -> Transport:
-        clock, jitter = self._surroundings.clock, self._surroundings.jitter
+        clock, jitter = self._client_context.clock, self._client_context.jitter
         backoff = Backoff(jitter)
         return Transport(
             session=Session(
                 endpoint_for(access),
                 clock,
                 self._limits.session,
-                self._surroundings.may_write,
-                reads_only=self._surroundings.reads_only,
+                self._client_context.may_write,
+                reads_only=self._client_context.reads_only,
             ),
-            credentials=credentials_for(access, clock, self._surroundings.plugin_environment),
+            credentials=credentials_for(access, clock, self._client_context.plugin_environment),
             budget=self.budget,
             breaker=Breaker(clock, backoff),
-            retry=RetryPolicy(clock, backoff, self._limits.retry),
+            retry=RetryPolicy(clock, backoff, self._limits.retry, self._note_retry),
         )
+
+    def _note_retry(self, retry: Retry) -> None:
+        self.retries += 1
+        self._client_context.on_retry(retry)
 
     def _look_again(self) -> None:
         report = self._derive()
+        if self._lost_since_ns is None and report.lost_since_ns is not None:
+            self.lost_at = min(
+                follower.state.lost_at for follower in self._followers if follower.state.phase in _BROKEN
+            )
         self._lost_since_ns = report.lost_since_ns
         if report != self.report:
             self.report = report
             self._on_connection(report)
 
     def _derive(self) -> ConnectionReport:
-        required = [follower for follower in self._followers if follower.is_required]
+        required = [each for each in self._followers if each.is_required or each.state.is_overfull]
         optional = [follower for follower in self._followers if not follower.is_required]
         broken = [follower for follower in required if follower.state.phase in _BROKEN]
+        if self._failure:
+            return ConnectionReport(ConnectionState.LOST, _FAILED, self._failure, self._lost_since_ns)
         if broken:
             first = min(broken, key=lambda follower: follower.state.lost_since_ns or 0)
             since = self._lost_since_ns or first.state.lost_since_ns
-            return ConnectionReport(Connection.LOST, _FAILED, first.state.problem, since)
-        if any(follower.state.phase is not Phase.LIVE for follower in required):
-            return ConnectionReport(Connection.CONNECTING, _FAILED, "not connected yet", self._lost_since_ns)
-        return ConnectionReport(Connection.CONNECTED, _ACTIVE, _connected_message(optional), None)
+            return ConnectionReport(ConnectionState.LOST, _FAILED, first.state.problem, since, _has_forbidden([first]))
+        if any(follower.state.phase is not CachePhase.LIVE for follower in required):
+            return ConnectionReport(ConnectionState.CONNECTING, _FAILED, "not connected yet", self._lost_since_ns)
+        message = _connected_message(optional)
+        return ConnectionReport(ConnectionState.CONNECTED, _ACTIVE, message, None, _has_forbidden(optional))
 
 
 _ACTIVE = "Active"
 _FAILED = "ClientConnectionFailed"
-_BROKEN = (Phase.LOST, Phase.NOT_SERVED, Phase.FORBIDDEN)
+_BROKEN = (CachePhase.LOST, CachePhase.NOT_SERVED, CachePhase.FORBIDDEN)
+
+
+def _has_forbidden(followers: list[_Follower]) -> bool:
+    return any(follower.state.phase is CachePhase.FORBIDDEN for follower in followers)
 
 
 def _connected_message(optional: list[_Follower]) -> str:

@@ -4,18 +4,10 @@ Invariant: nothing here prints a secret. Fields that hold or may hold one are le
 """
 
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 
 Material = bytes | Path
 """PEM text, or the file that holds it (only where the policy allows file references)."""
-
-
-class InteractiveMode(StrEnum):
-    """Whether an exec plugin wants standard input. `Always` has no place here: a daemon has none to give."""
-
-    NEVER = "Never"
-    IF_AVAILABLE = "IfAvailable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +24,6 @@ class ExecPlugin:
 
     command: str
     api_version: str
-    interactive_mode: InteractiveMode
     args: tuple[str, ...] = field(default=(), repr=False)
     env: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     provide_cluster_info: bool = False
@@ -53,3 +44,5 @@ class ClusterAccess:
     token_file: Path | None = None
     client_certificate: ClientCertificate | None = None
     exec_plugin: ExecPlugin | None = None
+    token_is_renewed: bool = False
+    """Whether the next load brings another token, so that the end of this one is no reason to worry."""

@@ -1,6 +1,6 @@
 """Keeps files that a configuration or a cluster object names inside directories that the operator chose.
 
-Without it, whoever may create a MultiKueueCluster could make the daemon read any file of its machine. Symbolic links
+Without it, anyone who may create a MultiKueueCluster could make the daemon read any file of its machine. Symbolic links
 are resolved on both sides, and a directory's name is compared as a whole: `/etc/a-other` is not inside `/etc/a`.
 """
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from config.kubeconfig.errors import KubeconfigError, KubeconfigReason
-from config.syntax import printable
+from config.types.syntax import printable
 
 NOT_ALLOWED = "kubeconfig path is not under the allowed prefix"
 

@@ -1,4 +1,4 @@
-"""When a credential that somebody else issues must be fetched again. Pure: time comes in as an argument.
+"""When a credential that is issued elsewhere must be fetched again. Pure: time comes in as an argument.
 
 client-go runs an exec plugin again only after its credential expired, so that some request fails or waits first. Here
 it is renewed before: with a fifth of its life left, at most five minutes and at least ten seconds ahead.
@@ -7,19 +7,18 @@ it is renewed before: with a fifth of its life left, at most five minutes and at
 import base64
 import binascii
 import json
-import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from config.kubeconfig.access import ClientCertificate, ClusterAccess, ExecPlugin
+from config.types.syntax import TOKEN
 
 TOKEN_FILE_PERIOD: Final = timedelta(minutes=1)
 """How often a token file is read again: the kubelet renews projected tokens long before they expire."""
 
 _LONGEST_LEAD: Final = timedelta(minutes=5)
 _SHORTEST_LEAD: Final = timedelta(seconds=10)
-_TOKEN: Final = re.compile(r"[\x21-\x7e]+")
 _LARGEST_CREDENTIAL: Final = 1 << 20
 
 
@@ -29,7 +28,7 @@ class CredentialError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """A token, a client certificate or both, and until when they are good (None: nobody said)."""
+    """A token, a client certificate or both, and until when they are valid (None: unknown)."""
 
     token: str | None = field(repr=False)
     client_certificate: ClientCertificate | None
@@ -106,14 +105,29 @@ def exec_info(access: ClusterAccess, plugin: ExecPlugin) -> str:
 
 def token_expiry(token: str) -> datetime | None:
     """Return when a JWT says that it expires; None for a token that is not a JWT or does not say."""
+    try:
+        return datetime.fromtimestamp(_claims(token)["exp"], UTC)
+    except (ValueError, KeyError, TypeError, OverflowError, OSError):
+        return None
+
+
+def token_subject(token: str) -> str:
+    """Return whose a JWT says that it is; nothing for a token that is not a JWT or does not say."""
+    try:
+        return str(_claims(token)["sub"])
+    except (ValueError, KeyError, TypeError):
+        return ""
+
+
+def _claims(token: str) -> Any:
+    """Return what a JWT says, unverified; raises ValueError for a token that is not a JWT."""
     parts = token.split(".")
     if len(parts) != 3:
-        return None
+        raise ValueError("not a JWT")
     try:
-        claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
-        return datetime.fromtimestamp(claims["exp"], UTC)
-    except (binascii.Error, ValueError, KeyError, TypeError, OverflowError, OSError, RecursionError):
-        return None
+        return json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
+    except (binascii.Error, RecursionError) as error:
+        raise ValueError("not a JWT") from error
 
 
 def _object(raw: bytes) -> dict[str, Any]:
@@ -139,7 +153,7 @@ def _client_certificate(status: dict[str, Any]) -> ClientCertificate | None:
 def _optional_text(status: dict[str, Any], key: str) -> str | None:
     value = status.get(key)
     if not isinstance(value, str | None):
-        raise CredentialError(f"the exec plugin returned a {key} that is not a text")
+        raise CredentialError(f"the exec plugin returned a {key} that is not a string")
     return value or None
 
 
@@ -156,6 +170,6 @@ def _timestamp(text: str | None) -> datetime | None:
 
 
 def _checked_token(token: str, source: str) -> str:
-    if not _TOKEN.fullmatch(token):
+    if not TOKEN.fullmatch(token):
         raise CredentialError(f"{source} gave a token with characters that an HTTP header cannot carry")
     return token

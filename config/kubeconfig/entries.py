@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from config.kubeconfig.errors import KubeconfigError, KubeconfigReason
-from config.syntax import printable
+from config.types.syntax import printable
 
 _CLUSTER_CONFIG_EXTENSION = "client.authentication.k8s.io/exec"
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
+class ClusterEntry:
     """An entry of `clusters`."""
 
     name: str
@@ -29,7 +29,7 @@ class Cluster:
 
 
 @dataclass(frozen=True, slots=True)
-class User:
+class UserEntry:
     """An entry of `users`."""
 
     name: str
@@ -39,7 +39,7 @@ class User:
     client_certificate_data: bytes = field(repr=False)
     client_key: str
     client_key_data: bytes = field(repr=False)
-    exec_entry: "Entry | None" = field(repr=False)
+    exec_entry: "MappingEntry | None" = field(repr=False)
     has_basic_auth: bool
     has_auth_provider: bool
     impersonates: bool
@@ -63,7 +63,7 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class MappingEntry:
     """A mapping in the file, with its place for messages."""
 
     place: str
@@ -75,7 +75,7 @@ class Entry:
         if value is None:
             return ""
         if not isinstance(value, str):
-            raise self.wrong(key, "must be a text")
+            raise self.wrong(key, "must be a string")
         return value
 
     def flag(self, key: str) -> bool:
@@ -94,23 +94,23 @@ class Entry:
             # Without the cause: a decoding error may quote what it could not decode.
             raise self.wrong(key, "is not base64") from None
 
-    def entry(self, key: str) -> "Entry | None":
+    def entry(self, key: str) -> "MappingEntry | None":
         """Return a mapping, None when it is absent."""
         value = self.values.get(key)
         if value is None:
             return None
         if not isinstance(value, dict):
             raise self.wrong(key, "must be a mapping")
-        return Entry(f"{self.place}.{key}", value)
+        return MappingEntry(f"{self.place}.{key}", value)
 
-    def entries(self, key: str) -> "list[Entry]":
+    def entries(self, key: str) -> "list[MappingEntry]":
         """Return the mappings of a list, none when it is absent."""
         value = self.values.get(key)
         if value is None:
             return []
         if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
             raise self.wrong(key, "must be a list of mappings")
-        return [Entry(f"{self.place}.{key}[{index}]", item) for index, item in enumerate(value)]
+        return [MappingEntry(f"{self.place}.{key}[{index}]", item) for index, item in enumerate(value)]
 
     def texts(self, key: str) -> tuple[str, ...]:
         """Return the texts of a list, none when it is absent."""
@@ -118,7 +118,7 @@ class Entry:
         if value is None:
             return ()
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise self.wrong(key, "must be a list of texts")
+            raise self.wrong(key, "must be a list of strings")
         return tuple(value)
 
     def has(self, *keys: str) -> bool:
@@ -131,21 +131,21 @@ class Entry:
         return KubeconfigError(KubeconfigReason.INSECURE, f"failed to parse kubeconfig(apiconfig): {place} {what}")
 
 
-def read_named(root: Entry, key: str, inner: str, read: Callable[[str, Entry], T]) -> dict[str, T]:
+def read_named(root: MappingEntry, key: str, inner: str, read: Callable[[str, MappingEntry], T]) -> dict[str, T]:
     """Return the entries of one of the file's three lists, by name."""
     found: dict[str, T] = {}
     for item in root.entries(key):
         name = item.text("name")
         if name in found:
             raise root.wrong(key, f'holds "{printable(name)}" twice')
-        found[name] = read(printable(name), item.entry(inner) or Entry(f"{item.place}.{inner}", {}))
+        found[name] = read(printable(name), item.entry(inner) or MappingEntry(f"{item.place}.{inner}", {}))
     return found
 
 
-def read_cluster(name: str, entry: Entry) -> Cluster:
+def read_cluster(name: str, entry: MappingEntry) -> ClusterEntry:
     """Read an entry of `clusters`."""
     extensions = {item.text("name"): item.values.get("extension") for item in entry.entries("extensions")}
-    return Cluster(
+    return ClusterEntry(
         name=name,
         server=entry.text("server"),
         insecure_skip_tls_verify=entry.flag("insecure-skip-tls-verify"),
@@ -157,9 +157,9 @@ def read_cluster(name: str, entry: Entry) -> Cluster:
     )
 
 
-def read_user(name: str, entry: Entry) -> User:
+def read_user(name: str, entry: MappingEntry) -> UserEntry:
     """Read an entry of `users`."""
-    return User(
+    return UserEntry(
         name=name,
         token=entry.text("token"),
         token_file=entry.text("tokenFile"),
@@ -174,6 +174,6 @@ def read_user(name: str, entry: Entry) -> User:
     )
 
 
-def read_context(_name: str, entry: Entry) -> Context:
+def read_context(_name: str, entry: MappingEntry) -> Context:
     """Read an entry of `contexts`."""
     return Context(entry.text("cluster"), entry.text("user"), entry.text("namespace"))

@@ -12,7 +12,7 @@ class KubeconfigReason(StrEnum):
     INSECURE = "InsecureKubeConfig"
     """It was fetched, and its content is not readable or not allowed."""
     BAD_PROFILE = "BadClusterProfile"
-    """The ClusterProfile is not there, or no command of ours can log in to its cluster."""
+    """The ClusterProfile does not exist, or no configured command can log in to its cluster."""
     BAD_REST = "BadRestConfig"
     """The ClusterProfile describes its cluster in a way that is not allowed."""
     PROFILES_OFF = "MultiKueueClusterProfileFeatureDisabled"

@@ -3,18 +3,16 @@
 Pure: no file is read here. Paths in the file, where the policy allows any, stay paths until `sources` reads them.
 """
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from config.choices import ExecApiVersion
-from config.kubeconfig.access import ClientCertificate, ClusterAccess, ExecPlugin, InteractiveMode, Material
+from config.kubeconfig.access import ClientCertificate, ClusterAccess, ExecPlugin, Material
 from config.kubeconfig.entries import (
-    Cluster,
+    ClusterEntry,
     Context,
-    Entry,
-    User,
+    MappingEntry,
+    UserEntry,
     read_cluster,
     read_context,
     read_named,
@@ -22,31 +20,40 @@ from config.kubeconfig.entries import (
 )
 from config.kubeconfig.errors import KubeconfigError, KubeconfigReason
 from config.kubeconfig.policy import refusals_anywhere, refusals_in_use
-from config.sections import KubeconfigPolicy
-from config.syntax import normal_proxy_url, printable
-from config.yamldocument import NotYamlError, read_yaml
+from config.reading.yaml_document import NotYamlError, read_yaml
+from config.sections.sections import KubeconfigPolicy
+from config.types.choices import ExecApiVersion
+from config.types.syntax import TOKEN, normal_proxy_url, printable
 
 EXEC_API_VERSIONS: Final = tuple(ExecApiVersion)
 
-_TOKEN: Final = re.compile(r"[\x21-\x7e]+")
+MAX_KUBECONFIG_VALUES: Final = 10_000
+"""The limit for a worker's kubeconfig; the hub's, and those of commands, may have many contexts."""
+
+_INTERACTIVE_MODES: Final = ("Never", "IfAvailable")
 PEM: Final = b"-----BEGIN "
 
 
 @dataclass(frozen=True, slots=True)
 class _InUse:
-    cluster: Cluster
-    user: User
+    cluster: ClusterEntry
+    user: UserEntry
     namespace: str
 
 
 def parse_kubeconfig(
-    raw: bytes, policy: KubeconfigPolicy, context: str | None = None, directory: Path | None = None
+    raw: bytes,
+    policy: KubeconfigPolicy,
+    context: str | None = None,
+    directory: Path | None = None,
+    *,
+    max_values: int = MAX_KUBECONFIG_VALUES,
 ) -> ClusterAccess:
     """Return what the context (or the current-context) grants.
 
     `directory` is where the file lies: relative paths in it start there; without it they are refused.
     """
-    root = _root_of(raw)
+    root = _root_of(raw, max_values)
     clusters = read_named(root, "clusters", "cluster", read_cluster)
     users = read_named(root, "users", "user", read_user)
     contexts = read_named(root, "contexts", "context", read_context)
@@ -60,9 +67,9 @@ def parse_kubeconfig(
     return _Builder(in_use, directory).access()
 
 
-def _root_of(raw: bytes) -> Entry:
+def _root_of(raw: bytes, max_values: int) -> MappingEntry:
     try:
-        document = read_yaml(raw)
+        document = read_yaml(raw, max_values)
     except NotYamlError as error:
         raise _unreadable(f"line {error.problem.line} {error.problem.message}") from None
     if document.problems:
@@ -70,14 +77,14 @@ def _root_of(raw: bytes) -> Entry:
         raise _unreadable(f"line {first.line} {first.message}")
     if not isinstance(document.tree, dict):
         raise _unreadable("it is empty" if document.tree is None else "it is not a mapping")
-    root = Entry("", document.tree)
+    root = MappingEntry("", document.tree)
     if root.text("kind") not in {"", "Config"} or root.text("apiVersion") not in {"", "v1"}:
         raise _unreadable("apiVersion must be v1 and kind must be Config")
     return root
 
 
 def _choose(
-    name: str, contexts: dict[str, Context], clusters: dict[str, Cluster], users: dict[str, User]
+    name: str, contexts: dict[str, Context], clusters: dict[str, ClusterEntry], users: dict[str, UserEntry]
 ) -> _InUse | str:
     if not name:
         return "current-context is not set, and the configuration names no context"
@@ -131,55 +138,64 @@ class _Builder:
         return data or (self._path(path) if path else None)
 
     def _path(self, text: str) -> Path:
-        if text.startswith("/"):
-            return Path(text)
-        if self.directory is None:
-            raise _refused(["file paths in a kubeconfig from a Secret must be absolute"])
-        return self.directory / text
+        return _path_in(self.directory, text)
 
-    def _exec_plugin(self, entry: Entry) -> ExecPlugin:
-        command, api_version = entry.text("command"), entry.text("apiVersion")
-        if not command:
-            raise entry.wrong("command", "is required")
-        if api_version not in EXEC_API_VERSIONS:
-            raise entry.wrong("apiVersion", f"must be {' or '.join(EXEC_API_VERSIONS)}")
-        if "/" in command:
-            command = str(self._path(command))
-        return ExecPlugin(
-            command=command,
-            api_version=api_version,
-            interactive_mode=_interactive_mode(entry, api_version),
-            args=entry.texts("args"),
-            env=tuple((_env_name(item), item.text("value")) for item in entry.entries("env")),
-            provide_cluster_info=entry.flag("provideClusterInfo"),
-            cluster_config=self.in_use.cluster.exec_config,
-            install_hint=entry.text("installHint"),
-        )
+    def _exec_plugin(self, entry: MappingEntry) -> ExecPlugin:
+        return read_exec_plugin(entry, self.directory, self.in_use.cluster.exec_config)
 
 
-def _token(user: User) -> str:
+def read_exec_plugin(entry: MappingEntry, directory: Path | None, cluster_config: object) -> ExecPlugin:
+    """Return the command that an entry `exec` describes; a relative path in it starts at the directory."""
+    command, api_version = entry.text("command"), entry.text("apiVersion")
+    if not command:
+        raise entry.wrong("command", "is required")
+    if api_version not in EXEC_API_VERSIONS:
+        raise entry.wrong("apiVersion", f"must be {' or '.join(EXEC_API_VERSIONS)}")
+    _check_interactive_mode(entry, api_version)
+    if "/" in command:
+        command = str(_path_in(directory, command))
+    return ExecPlugin(
+        command=command,
+        api_version=api_version,
+        args=entry.texts("args"),
+        env=tuple((_env_name(item), item.text("value")) for item in entry.entries("env")),
+        provide_cluster_info=entry.flag("provideClusterInfo"),
+        cluster_config=cluster_config,
+        install_hint=entry.text("installHint"),
+    )
+
+
+def _path_in(directory: Path | None, text: str) -> Path:
+    if text.startswith("/"):
+        return Path(text)
+    if directory is None:
+        raise _refused(["file paths in a kubeconfig from a Secret must be absolute"])
+    return directory / text
+
+
+def _token(user: UserEntry) -> str:
     token = user.token.strip()
-    if not _TOKEN.fullmatch(token):
+    if not TOKEN.fullmatch(token):
         raise _refused([f"the token of user {user.name} holds characters that an HTTP header cannot carry"])
     return token
 
 
-def _env_name(entry: Entry) -> str:
+def _env_name(entry: MappingEntry) -> str:
     name = entry.text("name")
     if not name or "=" in name or "\0" in name:
         raise entry.wrong("name", "must be the name of an environment variable")
     return name
 
 
-def _interactive_mode(entry: Entry, api_version: str) -> InteractiveMode:
+def _check_interactive_mode(entry: MappingEntry, api_version: str) -> None:
+    """Refuse a plugin that needs standard input: none is offered, whichever of the other modes is set."""
     text = entry.text("interactiveMode")
     if not text and api_version.endswith("/v1beta1"):
-        return InteractiveMode.IF_AVAILABLE
+        return
     if text == "Always":
         raise entry.wrong("interactiveMode", "is Always, and a daemon has no standard input to offer")
-    if text not in set(InteractiveMode):
+    if text not in _INTERACTIVE_MODES:
         raise entry.wrong("interactiveMode", "must be Never or IfAvailable")
-    return InteractiveMode(text)
 
 
 def _unreadable(why: str) -> KubeconfigError:

@@ -8,13 +8,13 @@ impersonation (ignoring it silently would act with more rights than the file gra
 from collections.abc import Iterator, Mapping
 from urllib.parse import SplitResult, urlsplit
 
-from config.kubeconfig.entries import Cluster, User
-from config.sections import KubeconfigPolicy
-from config.syntax import is_host, normal_proxy_url
+from config.kubeconfig.entries import ClusterEntry, UserEntry
+from config.sections.sections import KubeconfigPolicy
+from config.types.syntax import is_host, normal_proxy_url
 
 
 def refusals_anywhere(
-    users: Mapping[str, User], clusters: Mapping[str, Cluster], policy: KubeconfigPolicy
+    users: Mapping[str, UserEntry], clusters: Mapping[str, ClusterEntry], policy: KubeconfigPolicy
 ) -> Iterator[str]:
     """Yield what is not allowed in any entry, whether it is used or not."""
     for user in users.values():
@@ -24,21 +24,21 @@ def refusals_anywhere(
         yield from _cluster_refusals_anywhere(cluster, policy)
 
 
-def refusals_in_use(cluster: Cluster, user: User, policy: KubeconfigPolicy) -> Iterator[str]:
+def refusals_in_use(cluster: ClusterEntry, user: UserEntry, policy: KubeconfigPolicy) -> Iterator[str]:
     """Yield what is not allowed in the chosen context."""
     yield from _server_refusals(cluster)
     yield from _proxy_refusals(cluster, policy)
     yield from _user_refusals(user, policy)
 
 
-def cluster_refusals(cluster: Cluster, policy: KubeconfigPolicy) -> Iterator[str]:
+def cluster_refusals(cluster: ClusterEntry, policy: KubeconfigPolicy) -> Iterator[str]:
     """Yield what is not allowed in a cluster's entry that stands alone; files named there belong to another machine."""
     yield from _cluster_refusals_anywhere(cluster, policy.model_copy(update={"allow_file_references": False}))
     yield from _server_refusals(cluster)
     yield from _proxy_refusals(cluster, policy)
 
 
-def _cluster_refusals_anywhere(cluster: Cluster, policy: KubeconfigPolicy) -> Iterator[str]:
+def _cluster_refusals_anywhere(cluster: ClusterEntry, policy: KubeconfigPolicy) -> Iterator[str]:
     if cluster.insecure_skip_tls_verify:
         yield f"insecure TLS verification is not allowed for cluster {cluster.name}"
     if cluster.certificate_authority and not policy.allow_file_references:
@@ -50,7 +50,7 @@ def _cluster_refusals_anywhere(cluster: Cluster, policy: KubeconfigPolicy) -> It
         yield f"server URL is required for cluster {cluster.name}"
 
 
-def _server_refusals(cluster: Cluster) -> Iterator[str]:
+def _server_refusals(cluster: ClusterEntry) -> Iterator[str]:
     if not cluster.server:
         return
     parts = _split(cluster.server)
@@ -62,12 +62,12 @@ def _server_refusals(cluster: Cluster) -> Iterator[str]:
         yield "basic auth is not allowed"
 
 
-def _proxy_refusals(cluster: Cluster, policy: KubeconfigPolicy) -> Iterator[str]:
+def _proxy_refusals(cluster: ClusterEntry, policy: KubeconfigPolicy) -> Iterator[str]:
     if cluster.proxy_url and normal_proxy_url(cluster.proxy_url) not in policy.allowed_proxies:
         yield f"proxy-url is not in kubeconfigPolicy.allowedProxies for cluster {cluster.name}"
 
 
-def _user_refusals(user: User, policy: KubeconfigPolicy) -> Iterator[str]:
+def _user_refusals(user: UserEntry, policy: KubeconfigPolicy) -> Iterator[str]:
     if user.has_basic_auth:
         yield "basic auth is not allowed"
     if user.exec_entry is not None and not policy.allow_exec_plugins:

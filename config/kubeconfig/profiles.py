@@ -1,16 +1,16 @@
-"""From a ClusterProfile to the access that it grants together with a command of ours, or to the reason why not."""
+"""From a ClusterProfile to the access that it grants together with a configured command, or to the reason why not."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from config.clusterprofiles import AccessProvider
-from config.kubeconfig.access import ClusterAccess, ExecPlugin, InteractiveMode
-from config.kubeconfig.entries import Cluster, Entry, read_cluster
+from config.kubeconfig.access import ClusterAccess, ExecPlugin
+from config.kubeconfig.entries import ClusterEntry, MappingEntry, read_cluster
 from config.kubeconfig.errors import KubeconfigError, KubeconfigReason
 from config.kubeconfig.parsing import PEM
 from config.kubeconfig.policy import cluster_refusals
-from config.sections import KubeconfigPolicy
-from config.syntax import normal_proxy_url
+from config.sections.cluster_profiles import AccessProvider
+from config.sections.sections import KubeconfigPolicy
+from config.types.syntax import normal_proxy_url
 
 _FIELDS = ("credentialProviders", "accessProviders")
 """Where a profile lists its providers; of two with the same name the later list's counts."""
@@ -19,7 +19,7 @@ _FIELDS = ("credentialProviders", "accessProviders")
 def access_from_profile(
     profile: Mapping[str, Any], providers: Iterable[AccessProvider], policy: KubeconfigPolicy
 ) -> ClusterAccess:
-    """Return the access of the first provider of ours that the profile knows."""
+    """Return the access of the first configured provider that the profile lists."""
     offered = dict(_offered(profile))
     chosen = next((provider for provider in providers if provider.name in offered), None)
     if chosen is None:
@@ -37,20 +37,19 @@ def access_from_profile(
     return _access(cluster, chosen)
 
 
-def _offered(profile: Mapping[str, Any]) -> Iterator[tuple[str, Entry]]:
+def _offered(profile: Mapping[str, Any]) -> Iterator[tuple[str, MappingEntry]]:
     try:
-        status = Entry("", profile).entry("status") or Entry(".status", {})
+        status = MappingEntry("", profile).entry("status") or MappingEntry(".status", {})
         for entry in (entry for field in _FIELDS for entry in status.entries(field)):
-            yield entry.text("name"), entry.entry("cluster") or Entry(f"{entry.place}.cluster", {})
+            yield entry.text("name"), entry.entry("cluster") or MappingEntry(f"{entry.place}.cluster", {})
     except KubeconfigError as error:
         raise KubeconfigError(KubeconfigReason.BAD_PROFILE, error.problems) from None
 
 
-def _access(cluster: Cluster, provider: AccessProvider) -> ClusterAccess:
+def _access(cluster: ClusterEntry, provider: AccessProvider) -> ClusterAccess:
     plugin = ExecPlugin(
         command=str(provider.command),
         api_version=provider.api_version,
-        interactive_mode=InteractiveMode.NEVER,
         args=provider.args,
         env=tuple((variable.name, variable.value) for variable in provider.env),
         provide_cluster_info=provider.provide_cluster_info,

@@ -7,52 +7,68 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from config.files import UnreadableFileError, read_bounded
 from config.kubeconfig.access import ClientCertificate, ClusterAccess, Material
 from config.kubeconfig.confinement import confine
 from config.kubeconfig.errors import KubeconfigError, KubeconfigReason
+from config.kubeconfig.parser import KubeconfigParser
 from config.kubeconfig.parsing import parse_kubeconfig
-from config.problems import Problem
-from config.sections import KubeconfigPolicy
-from config.settings import Configuration
+from config.reading.files import UnreadableFileError, read_bounded
+from config.reading.problems import Problem
+from config.reading.yaml_document import MAX_VALUES
+from config.sections.sections import KubeconfigPolicy
+from config.sections.settings import Configuration
 
-MAX_KUBECONFIG_SIZE: Final = 1 << 20
-"""No Secret is larger than this either."""
+MAX_KUBECONFIG_SIZE: Final = 128 << 10
+"""Of a worker: one context, its certificates and a token have a few KiB."""
+MAX_OWN_KUBECONFIG_SIZE: Final = 1 << 20
+"""Of the hub: the operator names it, and it may hold many contexts."""
+_MAX_MATERIAL_SIZE: Final = 1 << 20
+_MAX_TOKEN_SIZE: Final = 64 << 10
 
 
-def load_worker_kubeconfig(path: Path, policy: KubeconfigPolicy, context: str | None = None) -> ClusterAccess:
+def load_worker_kubeconfig(
+    path: Path, policy: KubeconfigPolicy, context: str | None = None, parser: KubeconfigParser | None = None
+) -> ClusterAccess:
     """Load a worker's kubeconfig from a file inside the allowed directories."""
     real_path = confine(path, policy.allowed_directories)
-    raw = _read(real_path, "kubeconfig file")
-    return with_files_read(parse_kubeconfig(raw, policy, context, real_path.parent), policy.allowed_directories)
+    raw = _read(real_path, "kubeconfig file", MAX_KUBECONFIG_SIZE)
+    access = (parser or KubeconfigParser()).parse(str(path), raw, policy, context, real_path.parent)
+    return with_files_read(access, policy.allowed_directories)
 
 
 def load_hub_kubeconfig(path: Path, policy: KubeconfigPolicy, context: str | None = None) -> ClusterAccess:
     """Load the hub's kubeconfig: the operator names it, so it may lie anywhere; its content is held to the policy."""
-    raw = _read(path, "kubeconfig file", confined=False)
-    return with_files_read(parse_kubeconfig(raw, policy, context, path.parent), policy.allowed_directories)
+    raw = _read(path, "kubeconfig file", MAX_OWN_KUBECONFIG_SIZE, confined=False)
+    access = parse_kubeconfig(raw, policy, context, path.parent, max_values=MAX_VALUES)
+    return with_files_read(access, policy.allowed_directories)
 
 
 def load_secret_kubeconfig(
-    secret: str, data: Mapping[str, str], key: str, policy: KubeconfigPolicy, context: str | None = None
+    secret: str,
+    data: Mapping[str, str],
+    key: str,
+    policy: KubeconfigPolicy,
+    context: str | None = None,
+    parser: KubeconfigParser | None = None,
 ) -> ClusterAccess:
     """Load a worker's kubeconfig from the `data` of a Secret as the API server sends it (base64 texts)."""
     if key not in data:
         raise KubeconfigError(KubeconfigReason.BAD, f'key "{key}" not found in secret "{secret}"')
     try:
-        raw = base64.b64decode(data[key], validate=True)
+        raw = base64.b64decode(str(data[key]), validate=True)
     except (binascii.Error, ValueError):
         raise KubeconfigError(KubeconfigReason.BAD, f'key "{key}" of secret "{secret}" is not base64') from None
     if len(raw) > MAX_KUBECONFIG_SIZE:
         message = f'key "{key}" of secret "{secret}" has {len(raw)} bytes: must be at most {MAX_KUBECONFIG_SIZE}'
         raise KubeconfigError(KubeconfigReason.BAD, message)
-    return with_files_read(parse_kubeconfig(raw, policy, context), policy.allowed_directories)
+    access = (parser or KubeconfigParser()).parse(f"{secret}/{key}", raw, policy, context)
+    return with_files_read(access, policy.allowed_directories)
 
 
 def with_files_read(access: ClusterAccess, directories: Iterable[Path]) -> ClusterAccess:
     """Return the access with certificates and keys in place of the files that hold them.
 
-    A token file stays a path, confined: it is read again and again, because somebody renews it.
+    A token file stays a path, confined: it is read repeatedly, because it is renewed from outside.
     """
     allowed = tuple(directories)
     certificate = access.client_certificate
@@ -67,6 +83,11 @@ def with_files_read(access: ClusterAccess, directories: Iterable[Path]) -> Clust
         client_certificate=certificate,
         token_file=None if access.token_file is None else confine(access.token_file, allowed),
     )
+
+
+def read_token_file(path: Path) -> bytes:
+    """Return what a token file holds now; raises `UnreadableFileError`. A link is followed: volumes consist of them."""
+    return read_bounded(path, _MAX_TOKEN_SIZE, regular=True)
 
 
 def kubeconfig_problems(configuration: Configuration) -> Iterator[Problem]:
@@ -87,11 +108,15 @@ def kubeconfig_problems(configuration: Configuration) -> Iterator[Problem]:
 
 
 def _content(material: Material, what: str, allowed: tuple[Path, ...]) -> bytes:
-    return material if isinstance(material, bytes) else _read(confine(material, allowed), f"{what} file")
+    return (
+        material
+        if isinstance(material, bytes)
+        else _read(confine(material, allowed), f"{what} file", _MAX_MATERIAL_SIZE)
+    )
 
 
-def _read(path: Path, what: str, *, confined: bool = True) -> bytes:
+def _read(path: Path, what: str, limit: int, *, confined: bool = True) -> bytes:
     try:
-        return read_bounded(path, MAX_KUBECONFIG_SIZE, confined=confined)
+        return read_bounded(path, limit, confined=confined)
     except UnreadableFileError as error:
         raise KubeconfigError(KubeconfigReason.BAD, f'{what} "{path}" {error}') from error

@@ -1,14 +1,14 @@
 """What a cost is computed from: a Job and its Workload as frozen values, read from raw objects once.
 
-The readers keep no pod template, so that ten thousand jobs fit in a cache. An object that makes no sense raises
-`ValueError`, and whoever keeps the cache holds it as unreadable.
+The readers keep no pod template, so that ten thousand jobs fit in a cache. An invalid object raises
+`ValueError`, and the cache keeps it as unreadable.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from config.api.meta import conditions, is_true, parse_time
+from config.api.meta import ObjectKey, conditions, is_true, parse_time
 from config.names import KUEUE_GROUP
 from engine.objects.boost import PREEMPTION_COST_ANNOTATION, parse_int32
 
@@ -35,6 +35,11 @@ class JobFacts:
     succeeded: int = 0
     is_finished: bool = False
     is_deleted: bool = False
+
+    @property
+    def key(self) -> ObjectKey:
+        """Return namespace and name."""
+        return ObjectKey(self.namespace, self.name)
 
     @property
     def cost_text(self) -> str | None:
@@ -70,6 +75,11 @@ class WorkloadFacts:
     has_pods_ready: bool = False
     is_finished: bool = False
     is_deleted: bool = False
+
+    @property
+    def key(self) -> ObjectKey:
+        """Return namespace and name."""
+        return ObjectKey(self.namespace, self.name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The cost models that ship with Turnstile. A model is a function of the facts; bounds are laid around it by the rules.
 
-A model that cannot make sense of what it reads raises `ValueError` with one sentence: the job then keeps its cost.
+A model that cannot interpret what it reads raises `ValueError` with one sentence: the job then keeps its cost.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,7 +1,7 @@
 """What is to be written about the cost of one Job: the rules around every model.
 
-The rules bound what a model says, leave alone what is none of their business, and make sure that a second look at the
-same state writes nothing. A model is somebody else's code: whatever it does, the answer is a value or one sentence.
+The rules bound what a model says, leave other writers' values alone, and make sure that a second look at the
+same state writes nothing. A model is third-party code: whatever it does, the answer is a value or one sentence.
 """
 
 from collections.abc import Iterable

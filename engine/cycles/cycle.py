@@ -10,31 +10,31 @@ from typing import Final, Self
 
 from config.api.meta import ObjectKey
 from config.api.quantity import add, sub
+from engine.cluster.cluster_queue import ClusterQueue
+from engine.cluster.model import ClusterModel
+from engine.cluster.queueing import NominatedWorkload
 from engine.cycles.cycle_order import classical_order, tournament_order
 from engine.cycles.outcomes import Outcomes, explore
 from engine.cycles.pending_queue import QueuedWorkload, RequeueReason
-from engine.decision import Outcome
-from engine.flavors.assignment import Assignment, Mode
-from engine.flavors.scan_memory import ScanRecord
-from engine.model import ClusterModel
-from engine.nomination import Choices, Nomination, fits_after
 from engine.objects.specs import PreemptionPolicy
 from engine.objects.workloads import PendingWorkload
-from engine.preemption.gating import has_closed_gate
-from engine.preemption.search import Target
-from engine.queueing import Entry
-from engine.quota.cluster_queue import ClusterQueue
-from engine.quota.flavor_resource import FlavorResource
 from engine.quota.quota_tree import UsageChanges
 from engine.reporting.attempts import considered_flavors, no_fit_reason
-from engine.reporting.messages import (
+from engine.reporting.status import UnadmittedReason
+from engine.search.gating import has_closed_gate
+from engine.search.nomination import Choices, NominationSearch, fits_after
+from engine.search.scan_memory import ScanRecord
+from engine.search.search import PreemptionTarget
+from engine.vocabulary.assignment import Assignment, AssignmentMode
+from engine.vocabulary.decision import Outcome
+from engine.vocabulary.flavor_resource import FlavorResource
+from engine.vocabulary.messages import (
     FITS_AFTER_PREEMPTIONS,
     NO_LONGER_FITS,
     OVERLAPPING_TARGETS,
     PREEMPTION_GATED,
     with_pending_preemption,
 )
-from engine.reporting.status import UnadmittedReason
 
 _SAMPLED_ORDERS: Final = 8
 """Where there are too many orders to follow all, so many are."""
@@ -45,7 +45,7 @@ class Head:
     """A workload whose turn it is."""
 
     item: QueuedWorkload
-    entry: Entry
+    entry: NominatedWorkload
 
     @property
     def key(self) -> ObjectKey:
@@ -54,7 +54,7 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class HeadVerdict:
     """What a cycle decided about one head."""
 
     head: Head
@@ -63,7 +63,7 @@ class Verdict:
     requeue: RequeueReason
     cause: UnadmittedReason | None
     assignment: Assignment
-    targets: tuple[Target, ...]
+    targets: tuple[PreemptionTarget, ...]
     memory: ScanRecord | None
     considered: str = ""
     """Which flavors were looked at before the one that was taken, as an event tells it."""
@@ -82,7 +82,7 @@ class _Nominee:
 
     head: Head
     assignment: Assignment
-    targets: Sequence[Target]
+    targets: Sequence[PreemptionTarget]
     memory: ScanRecord | None
     cause: UnadmittedReason | None = None
     considered: str = ""
@@ -109,9 +109,9 @@ class _Nominee:
         requeue: RequeueReason = RequeueReason.GENERIC,
         cause: UnadmittedReason | None = None,
         forget_scan: bool = False,
-    ) -> Verdict:
+    ) -> HeadVerdict:
         """Return what was decided."""
-        return Verdict(
+        return HeadVerdict(
             head=self.head,
             outcome=outcome,
             message=self.assignment.message if message is None else message,
@@ -134,13 +134,13 @@ class TreeCycle:
     now_ns: int
     choices: Choices
     _changes: UsageChanges = field(default_factory=UsageChanges)
-    _preempted: dict[ObjectKey, Target] = field(default_factory=dict)
+    _preempted: dict[ObjectKey, PreemptionTarget] = field(default_factory=dict)
 
     def nominate(self) -> list[_Nominee]:
         """Return the heads with their assignments, all on the state at the start of the cycle."""
         return [self._nominate(head) for head in self.heads]
 
-    def process(self, nominees: Sequence[_Nominee]) -> tuple[Verdict, ...]:
+    def process(self, nominees: Sequence[_Nominee]) -> tuple[HeadVerdict, ...]:
         """Return what is decided about each head, sorted by key."""
         configuration = self.model.configuration
         order = classical_order if configuration.fair_sharing is None else tournament_order
@@ -161,9 +161,9 @@ class TreeCycle:
         nomination.memory = () if memory is None else memory.tried
         assignment, targets = nomination.run()
         nominee = _Nominee(head, assignment, targets, self._record(head, assignment))
-        if assignment.mode is Mode.FIT:
+        if assignment.mode is AssignmentMode.FIT:
             nominee.considered = considered_flavors(nomination, assignment)
-        elif assignment.mode is Mode.NO_FIT and gates.unadmitted_workloads_observability:
+        elif assignment.mode is AssignmentMode.NO_FIT and gates.unadmitted_workloads_observability:
             nominee.cause = no_fit_reason(nomination, assignment)
         nominee.is_inert = self._is_inert(nominee)
         return nominee
@@ -171,29 +171,29 @@ class TreeCycle:
     def _is_inert(self, nominee: _Nominee) -> bool:
         gates = self.model.configuration.gates
         mode = nominee.assignment.mode
-        if mode is not Mode.PREEMPT:
-            return mode is Mode.NO_FIT
+        if mode is not AssignmentMode.PREEMPT:
+            return mode is AssignmentMode.NO_FIT
         if not nominee.targets:
             return nominee.head.entry.spec.preemption.reclaim_within_cohort is PreemptionPolicy.ANY
         is_final = not gates.recompute_assignment_upon_preemption_targets_overlap
         return is_final and has_closed_gate(nominee.workload.raw, gates)
 
-    def _nomination(self, head: Head) -> Nomination:
+    def _nomination(self, head: Head) -> NominationSearch:
         entry = head.entry
-        return Nomination(
+        return NominationSearch(
             self.model, entry.workload, entry.queue, entry.spec, entry.demands, self.now_ns, choices=self.choices
         )
 
     def _record(self, head: Head, assignment: Assignment) -> ScanRecord:
         return ScanRecord(assignment.scan_memory, head.entry.queue.generation, self.number, head.item.shape)
 
-    def _process(self, nominee: _Nominee) -> Verdict:
+    def _process(self, nominee: _Nominee) -> HeadVerdict:
         if self._overlaps(nominee):
             self._nominate_again(nominee)
         mode = nominee.assignment.mode
-        if mode is Mode.NO_FIT:
+        if mode is AssignmentMode.NO_FIT:
             return nominee.verdict(Outcome.NO_FIT, requeue=RequeueReason.NO_FIT, cause=nominee.cause)
-        if mode is Mode.PREEMPT:
+        if mode is AssignmentMode.PREEMPT:
             if not nominee.targets:
                 return self._without_candidates(nominee)
             if has_closed_gate(nominee.workload.raw, self.model.configuration.gates):
@@ -213,7 +213,7 @@ class TreeCycle:
             return self._skip(nominee, NO_LONGER_FITS)
         self._preempted.update((target.workload.key, target) for target in nominee.targets)
         self._use(nominee.queue, nominee.assignment.usage)
-        if mode is Mode.PREEMPT:
+        if mode is AssignmentMode.PREEMPT:
             message = with_pending_preemption(nominee.assignment.message, len(nominee.targets))
             return self._pending(nominee, Outcome.PREEMPT, message)
         return nominee.verdict(Outcome.ADMIT)
@@ -229,20 +229,23 @@ class TreeCycle:
         gone = list(self._preempted.values())
         for target in gone:
             target.queue.remove_workload(target.workload)
-        nomination = self._nomination(nominee.head)
-        nomination.pinned = {
-            pod_set.name: {resource: choice.flavor for resource, choice in pod_set.flavors.items()}
-            for pod_set in nominee.assignment.pod_sets
-        }
-        nominee.assignment, nominee.targets = nomination.run()
-        nominee.memory = self._record(nominee.head, nominee.assignment)
-        if nominee.assignment.mode is Mode.NO_FIT and self.model.configuration.gates.unadmitted_workloads_observability:
-            nominee.cause = no_fit_reason(nomination, nominee.assignment)
-        for target in gone:
-            target.queue.add_workload(target.workload)
-        nominee.waits_for_others = nominee.assignment.mode is Mode.FIT
+        try:
+            nomination = self._nomination(nominee.head)
+            nomination.pinned = {
+                pod_set.name: {resource: choice.flavor for resource, choice in pod_set.flavors.items()}
+                for pod_set in nominee.assignment.pod_sets
+            }
+            nominee.assignment, nominee.targets = nomination.run()
+            nominee.memory = self._record(nominee.head, nominee.assignment)
+            observes = self.model.configuration.gates.unadmitted_workloads_observability
+            if nominee.assignment.mode is AssignmentMode.NO_FIT and observes:
+                nominee.cause = no_fit_reason(nomination, nominee.assignment)
+        finally:
+            for target in gone:
+                target.queue.add_workload(target.workload)
+        nominee.waits_for_others = nominee.assignment.mode is AssignmentMode.FIT
 
-    def _without_candidates(self, nominee: _Nominee) -> Verdict:
+    def _without_candidates(self, nominee: _Nominee) -> HeadVerdict:
         """Preempting is not possible now: keep what is free for the workload, unless it can always be reclaimed."""
         if nominee.head.entry.spec.preemption.reclaim_within_cohort is not PreemptionPolicy.ANY:
             self._use(nominee.queue, _to_reserve(nominee))
@@ -252,7 +255,7 @@ class TreeCycle:
             cause=UnadmittedReason.WAITING_FOR_QUOTA,
         )
 
-    def _pending(self, nominee: _Nominee, outcome: Outcome, message: str) -> Verdict:
+    def _pending(self, nominee: _Nominee, outcome: Outcome, message: str) -> HeadVerdict:
         return nominee.verdict(
             outcome,
             message,
@@ -261,7 +264,7 @@ class TreeCycle:
             forget_scan=True,
         )
 
-    def _skip(self, nominee: _Nominee, message: str) -> Verdict:
+    def _skip(self, nominee: _Nominee, message: str) -> HeadVerdict:
         keeps_scan = self.model.configuration.gates.flavor_fungibility_preserve_scan_progress
         return nominee.verdict(
             Outcome.SKIPPED,
@@ -282,12 +285,12 @@ class TreeCycle:
 
 def tree_outcomes(
     model: ClusterModel, heads: Sequence[Head], number: int, now_ns: int, limit: int
-) -> Outcomes[tuple[Verdict, ...]]:
+) -> Outcomes[tuple[HeadVerdict, ...]]:
     """Return everything that one cycle may decide about the heads of one tree."""
     first = Choices()
     nominees = TreeCycle(model, heads, number, now_ns, first).nominate()
 
-    def attempt(choices: Choices) -> tuple[Verdict, ...]:
+    def attempt(choices: Choices) -> tuple[HeadVerdict, ...]:
         cycle = TreeCycle(model, heads, number, now_ns, choices)
         # Only where nominating met a tie itself is it repeated: it is what costs.
         return cycle.process(cycle.nominate() if first.taken else [replace(nominee) for nominee in nominees])

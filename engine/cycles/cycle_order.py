@@ -9,15 +9,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from engine.features import FeatureGates
-from engine.flavors.assignment import Assignment
-from engine.nomination import Choices
+from engine.cluster.cluster_queue import ClusterQueue
+from engine.cluster.forest import root_of
 from engine.objects.workloads import AdmittedWorkload, PendingWorkload
-from engine.quota.cluster_queue import ClusterQueue
-from engine.quota.flavor_resource import FlavorResource
-from engine.quota.forest import root_of
 from engine.quota.quota_tree import CohortNode, QuotaNode, UsageChanges
 from engine.quota.shares import Share, share_of
+from engine.search.nomination import Choices
+from engine.vocabulary.assignment import Assignment
+from engine.vocabulary.features import FeatureGates
+from engine.vocabulary.flavor_resource import FlavorResource
 
 
 class OrderedEntry(Protocol):

@@ -1,6 +1,6 @@
 """Carries out what a cycle decided: admissions count at once, the others go back to their queue, and all get a status.
 
-The status and events are what Kueue would write; they are collected here and written by whoever runs the cycle.
+The status and events are what Kueue would write; they are collected here and written by the caller that runs the cycle.
 """
 
 from collections.abc import Mapping, Sequence
@@ -8,19 +8,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from config.api.meta import NANOSECONDS, ZERO_TIME_NS, ObjectKey, conditions, is_true, parse_time
-from engine.cycles.cycle import Head, Verdict
+from engine.cluster.cluster_queue import ClusterQueue
+from engine.cycles.cycle import Head, HeadVerdict
 from engine.cycles.object_events import ObjectEvents
-from engine.cycles.pending_queue import Place, QueuedWorkload, RequeueReason
-from engine.decision import Outcome, PodSetPrediction, Victim
+from engine.cycles.pending_queue import QueuedWorkload, QueuePlace, RequeueReason
 from engine.objects.boost import effective_priority, priority_boost
-from engine.predict import pod_set_prediction
-from engine.preemption.search import Target
-from engine.quota.cluster_queue import ClusterQueue
+from engine.prediction.predict import pod_set_prediction
 from engine.reporting import status as written
-from engine.reporting.messages import FAILED_ADMISSION_CHECKS, preempted_message, queue_path
-from engine.reporting.status import Event, PriorityParts, UnadmittedReason
+from engine.reporting.status import PriorityParts, UnadmittedReason, WorkloadEvent
 from engine.reporting.status_writes import (
-    GateDialect,
     StatusWrite,
     gated_status,
     generation_of,
@@ -30,12 +26,16 @@ from engine.reporting.status_writes import (
     with_status,
     write,
 )
+from engine.search.search import PreemptionTarget
+from engine.vocabulary.decision import Outcome, PodSetPrediction, Victim
+from engine.vocabulary.gate_dialect import GateDialect
+from engine.vocabulary.messages import FAILED_ADMISSION_CHECKS, preempted_message, queue_path
 
 _JOB_UID_LABEL: Final = "kueue.x-k8s.io/job-uid"
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedHead:
     """A head that was not nominated, and why."""
 
     item: QueuedWorkload
@@ -57,7 +57,7 @@ class EntryResult:
     victims: tuple[Victim, ...] = ()
     requeue: RequeueReason | None = None
     """Why it went back to its queue; None if it was admitted."""
-    place: Place | None = None
+    place: QueuePlace | None = None
     """Where in its queue it went."""
 
 
@@ -83,7 +83,7 @@ class CycleWriter:
         """What is to be written."""
         return tuple(self._writes)
 
-    def refuse(self, refused: Refused) -> None:
+    def refuse(self, refused: RefusedHead) -> None:
         """Send back a head that was not nominated."""
         item = refused.item
         self._requeue(item, refused.requeue)
@@ -99,13 +99,13 @@ class CycleWriter:
             )
         )
 
-    def carry_out(self, verdict: Verdict) -> None:
+    def carry_out(self, verdict: HeadVerdict) -> None:
         """Do what was decided about a head."""
         if verdict.outcome is Outcome.ADMIT:
             self._admit(verdict)
             self._note(verdict, requeue=None)
             return
-        events: list[Event] = []
+        events: list[WorkloadEvent] = []
         if verdict.outcome is Outcome.PREEMPT:
             new = (target for target in verdict.targets if not target.workload.is_evicted)
             events.extend(self._evict(verdict.head, target) for target in new)
@@ -120,7 +120,7 @@ class CycleWriter:
     def _requeue(self, item: QueuedWorkload, reason: RequeueReason) -> None:
         self._events.queues.requeue(item, reason, self._now_ns)
 
-    def _note(self, verdict: Verdict, requeue: RequeueReason | None) -> None:
+    def _note(self, verdict: HeadVerdict, requeue: RequeueReason | None) -> None:
         assignment, key = verdict.assignment, verdict.head.key
         self._entries.append(
             EntryResult(
@@ -136,7 +136,7 @@ class CycleWriter:
             )
         )
 
-    def _admit(self, verdict: Verdict) -> None:
+    def _admit(self, verdict: HeadVerdict) -> None:
         head, assignment = verdict.head, verdict.assignment
         raw = self._raw(head.key)
         queue = head.entry.queue
@@ -153,7 +153,7 @@ class CycleWriter:
             events.append(written.admission_event(queue.name))
         self._writes.append(write(raw, after, events))
 
-    def _evict(self, preemptor: Head, target: Target) -> Event:
+    def _evict(self, preemptor: Head, target: PreemptionTarget) -> WorkloadEvent:
         """Tell a victim to go; return the event on its preemptor."""
         raw, cause = self._raw(target.workload.key), self._raw(preemptor.key)
         message = preempted_message(
@@ -174,7 +174,7 @@ class CycleWriter:
         item: QueuedWorkload,
         message: str,
         cause: UnadmittedReason | None,
-        events: Sequence[Event] = (),
+        events: Sequence[WorkloadEvent] = (),
         *,
         is_gated: bool = False,
     ) -> None:
@@ -209,7 +209,7 @@ def _path(queue: ClusterQueue) -> str:
     return queue_path([node.name for node in (*reversed(queue.ancestors()), queue)])
 
 
-def _cause_of_refusal(refused: Refused) -> UnadmittedReason:
+def _cause_of_refusal(refused: RefusedHead) -> UnadmittedReason:
     if refused.message == FAILED_ADMISSION_CHECKS:
         return UnadmittedReason.PENDING_EVALUATION
     return UnadmittedReason.MISCONFIGURED

@@ -9,17 +9,17 @@ from enum import StrEnum
 from typing import Any
 
 from config.api.meta import ObjectKey, conditions, is_true, matches_selector, object_key, parse_time
+from engine.cluster.model import ClusterModel, LocalQueue
 from engine.cycles.pending_queue import QueuedWorkload
 from engine.cycles.queues import Queues
-from engine.features import FeatureGates
-from engine.model import ClusterModel, LocalQueue
 from engine.objects.boost import effective_priority, priority_boost
 from engine.objects.specs import ClusterQueueSpec
 from engine.objects.workloads import AdmittedWorkload, PendingWorkload, Workload
-from engine.preemption.expiry import ExpiryTimers
+from engine.search.expiry import ExpiryTimers
+from engine.vocabulary.features import FeatureGates
 
 
-class Phase(StrEnum):
+class WorkloadPhase(StrEnum):
     """Where a workload is in its life."""
 
     PENDING = "pending"
@@ -28,7 +28,7 @@ class Phase(StrEnum):
     FINISHED = "finished"
 
     @classmethod
-    def of(cls, raw: Mapping[str, Any]) -> "Phase":
+    def of(cls, raw: Mapping[str, Any]) -> "WorkloadPhase":
         """Read the phase of a raw Workload."""
         known = conditions(raw)
         order = (("Finished", cls.FINISHED), ("Admitted", cls.ADMITTED), ("QuotaReserved", cls.QUOTA_RESERVED))
@@ -37,7 +37,7 @@ class Phase(StrEnum):
     @property
     def holds_quota(self) -> bool:
         """Tell whether a workload in this phase holds quota."""
-        return self in (Phase.QUOTA_RESERVED, Phase.ADMITTED)
+        return self in (WorkloadPhase.QUOTA_RESERVED, WorkloadPhase.ADMITTED)
 
 
 class ObjectEvents:
@@ -60,7 +60,7 @@ class ObjectEvents:
         item = self.queues.item(value) if isinstance(value, PendingWorkload) else None
         before = self.raw.get(key)
         self.raw[key] = raw
-        phase = Phase.of(raw)
+        phase = WorkloadPhase.of(raw)
         if phase.holds_quota and is_true(conditions(raw), "Evicted"):
             self.evicted.add(key)
         else:
@@ -71,18 +71,18 @@ class ObjectEvents:
             self._put(key, value)
             self._queue(item, now_ns)
             return
-        previous = Phase.of(before)
-        if phase is Phase.FINISHED or spec.get("active") is False:
+        previous = WorkloadPhase.of(before)
+        if phase is WorkloadPhase.FINISHED or spec.get("active") is False:
             self.queues.delete(key)
             self._put(key, value)
             self.queues.retry_after(key, now_ns)
-        elif previous is Phase.PENDING and phase is Phase.PENDING:
+        elif previous is WorkloadPhase.PENDING and phase is WorkloadPhase.PENDING:
             self._still_pending(key, raw, value)
             self._queue(item, now_ns)
-        elif previous is Phase.PENDING and phase.holds_quota:
+        elif previous is WorkloadPhase.PENDING and phase.holds_quota:
             self.queues.delete(key)
             self._put(key, value)
-        elif previous.holds_quota and phase is Phase.PENDING:
+        elif previous.holds_quota and phase is WorkloadPhase.PENDING:
             self._put(key, value)
             if not _backs_off(raw, now_ns):
                 self._queue(item, now_ns)
@@ -172,7 +172,7 @@ class ObjectEvents:
                 self.queues.retry_tree_of(name, now_ns)
 
     def _requests_changed(self, namespace: str | None, now_ns: int) -> None:
-        """Compute anew what waiting workloads ask for."""
+        """Recompute what waiting workloads ask for."""
         for workload in self.queues.pending_in(namespace):
             self.queues.add_or_update(self.queues.item(workload), now_ns)
 
@@ -201,7 +201,11 @@ def _backs_off(raw: Mapping[str, Any], now_ns: int) -> bool:
 
 def _makes_room(before: Mapping[str, Any], after: Mapping[str, Any], gates: FeatureGates) -> bool:
     """Tell whether a workload that keeps its quota may leave more to others than before."""
-    if Phase.of(before) is Phase.ADMITTED and Phase.of(after) is Phase.ADMITTED and _reclaims_more(before, after):
+    if (
+        WorkloadPhase.of(before) is WorkloadPhase.ADMITTED
+        and WorkloadPhase.of(after) is WorkloadPhase.ADMITTED
+        and _reclaims_more(before, after)
+    ):
         return True
     if gates.elastic_jobs_via_workload_slices and _is_scaled_down(_counts(before), _counts(after)):
         return True

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Generic, TypeVar
 
-from engine.nomination import Choices
+from engine.search.nomination import Choices
 
 T = TypeVar("T")
 

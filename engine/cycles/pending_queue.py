@@ -12,16 +12,16 @@ from heapq import heapify, heappop, heappush
 from typing import Any, Final
 
 from config.api.meta import ObjectKey, conditions, parse_time
-from engine.features import FeatureGates
-from engine.flavors.scan_memory import ScanRecord
 from engine.objects.boost import PRIORITY_BOOST_ANNOTATION
 from engine.objects.specs import QueueingStrategy
 from engine.objects.workloads import PendingWorkload
-from engine.preemption.gating import closed_gates
 from engine.requests.requests import WorkloadRequest
+from engine.search.gating import closed_gates
+from engine.search.scan_memory import ScanRecord
+from engine.vocabulary.features import FeatureGates
 
 
-class Place(StrEnum):
+class QueuePlace(StrEnum):
     """Where a workload waits."""
 
     HEAP = "heap"
@@ -113,11 +113,11 @@ class PendingQueue:
             return self._in_flight
         return self._ready.get(key) or self._parked.get(key)
 
-    def place_of(self, key: ObjectKey) -> Place | None:
+    def place_of(self, key: ObjectKey) -> QueuePlace | None:
         """Return where a workload waits."""
         if key in self._ready:
-            return Place.HEAP
-        return Place.PARKED if key in self._parked else None
+            return QueuePlace.HEAP
+        return QueuePlace.PARKED if key in self._parked else None
 
     def push_if_absent(self, item: QueuedWorkload) -> None:
         """Take a workload whose LocalQueue has just appeared; nothing speaks against trying it."""

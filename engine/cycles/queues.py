@@ -10,15 +10,15 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from config.api.meta import NANOSECONDS, ObjectKey, matches_selector
-from engine.cycles.pending_queue import PendingQueue, Place, QueuedWorkload, RequeueReason, is_backoff_over
-from engine.errors import FieldError, InvalidObjectError
-from engine.model import ClusterModel
+from engine.cluster.cluster_queue import ClusterQueue
+from engine.cluster.forest import root_of
+from engine.cluster.model import ClusterModel
+from engine.cycles.pending_queue import PendingQueue, QueuedWorkload, QueuePlace, RequeueReason, is_backoff_over
 from engine.objects.workloads import PendingWorkload
-from engine.quota.cluster_queue import ClusterQueue
-from engine.quota.forest import root_of
 from engine.quota.quota_tree import CohortNode
 from engine.requests.equivalence import equivalence_key
 from engine.requests.requests import workload_request
+from engine.vocabulary.errors import FieldError, InvalidObjectError
 
 _RETRY_PERIOD_NS: Final = NANOSECONDS
 _LONG_RETRY_PERIOD_NS: Final = 10 * NANOSECONDS
@@ -125,7 +125,7 @@ class Queues:
             shape = equivalence_key(workload.raw, request, workload.priority, self._gates)
         return QueuedWorkload(workload, request, shape)
 
-    def place_of(self, key: ObjectKey) -> Place | None:
+    def place_of(self, key: ObjectKey) -> QueuePlace | None:
         """Return where a workload waits."""
         queue = self._queue_of(key)
         if queue is None:

@@ -12,24 +12,25 @@ from heapq import heappop, heappush
 from typing import Any, Final
 
 from config.api.meta import ZERO_TIME_NS, ObjectKey, parse_time
-from engine.configuration import KueueConfiguration
-from engine.cycles.cycle import Head, Verdict, tree_outcomes
-from engine.cycles.cycle_writes import CycleWriter, EntryResult, Refused
-from engine.cycles.object_events import ObjectEvents, Phase
+from engine.cluster.forest import root_of
+from engine.cluster.model import ClusterModel
+from engine.cluster.queueing import NominatedWorkload, QueueRefusal, enter_as_head
+from engine.cycles.cycle import Head, HeadVerdict, tree_outcomes
+from engine.cycles.cycle_writes import CycleWriter, EntryResult, RefusedHead
+from engine.cycles.object_events import ObjectEvents, WorkloadPhase
 from engine.cycles.pending_queue import QueuedWorkload, RequeueReason
 from engine.cycles.queues import Queues
 from engine.cycles.settling import settled_status
-from engine.model import ClusterModel
-from engine.nomination import Choices
+from engine.objects.configuration import KueueConfiguration
 from engine.objects.convert import to_v1beta2
 from engine.objects.workloads import AdmittedWorkload
-from engine.predict import NOT_EXHAUSTIVE
-from engine.preemption.expiry import ExpiryTimers
-from engine.queueing import Entry, Refusal, enter_as_head
-from engine.quota.forest import root_of
+from engine.prediction.predict import NOT_EXHAUSTIVE
 from engine.reporting.caveats import caveats_of
-from engine.reporting.messages import NAMESPACE_MISMATCH
-from engine.reporting.status_writes import GateDialect, StatusWrite, write
+from engine.reporting.status_writes import StatusWrite, write
+from engine.search.expiry import ExpiryTimers
+from engine.search.nomination import Choices
+from engine.vocabulary.gate_dialect import GateDialect
+from engine.vocabulary.messages import NAMESPACE_MISMATCH
 
 MAX_ORDERS: Final = 720
 """So many ways through the ties of one tree in one cycle are followed."""
@@ -124,7 +125,7 @@ class Scheduler:
         raw, workload = self.workload(key), self.model.workload(key)
         if raw is None or workload is None or isinstance(workload, AdmittedWorkload):
             return None
-        if Phase.of(raw) is not Phase.PENDING or (raw.get("spec") or {}).get("active") is False:
+        if WorkloadPhase.of(raw) is not WorkloadPhase.PENDING or (raw.get("spec") or {}).get("active") is False:
             return None
         change = write(raw, settled_status(self.model, workload, raw, now_ns, self._dialect))
         return change if change.changes_status else None
@@ -169,7 +170,7 @@ class Scheduler:
         trees: defaultdict[str, list[Head]] = defaultdict(list)
         for cluster_queue, item in heads:
             entry = self._enter(cluster_queue, item)
-            if isinstance(entry, Entry):
+            if isinstance(entry, NominatedWorkload):
                 root = root_of(entry.queue)
                 trees[f"{type(root).__name__}/{root.name}"].append(Head(item, entry))
             elif entry is not None:
@@ -193,25 +194,25 @@ class Scheduler:
                 heads.append((name, item))
         return sorted(heads, key=lambda head: head[1].key)
 
-    def _enter(self, cluster_queue: str, item: QueuedWorkload) -> Entry | Refused | None:
+    def _enter(self, cluster_queue: str, item: QueuedWorkload) -> NominatedWorkload | RefusedHead | None:
         if isinstance(self.model.workload(item.key), AdmittedWorkload):
             return None  # admitted already; the queue has not heard of it yet
         entry = enter_as_head(self.model, item.workload)
-        if isinstance(entry, Refusal):
+        if isinstance(entry, QueueRefusal):
             is_mismatch = entry.message == NAMESPACE_MISMATCH
             reason = RequeueReason.NAMESPACE_MISMATCH if is_mismatch else RequeueReason.GENERIC
-            return Refused(item, cluster_queue, entry.message, reason)
+            return RefusedHead(item, cluster_queue, entry.message, reason)
         return entry
 
     def _decide(
         self, heads: list[Head], now_ns: int, choices: Choices, max_orders: int, labels: list[str]
-    ) -> tuple[Verdict, ...]:
+    ) -> tuple[HeadVerdict, ...]:
         caveats = [caveats_of(self.model, head.entry) for head in heads]
         labels.extend(label for caveat in caveats for label in caveat.labels)
         unsupported = [caveat.unsupported for caveat in caveats if caveat.unsupported is not None]
         if unsupported:
             labels.extend(unsupported)
-            return tuple(Verdict.unsupported(head, unsupported[0]) for head in heads)
+            return tuple(HeadVerdict.unsupported(head, unsupported[0]) for head in heads)
         outcomes = tree_outcomes(self.model, heads, self.cycle_number, now_ns, max_orders)
         possible = outcomes.possible
         if not outcomes.is_exhaustive:
@@ -234,7 +235,7 @@ def _start_order(raw: Mapping[str, Any]) -> tuple[int, str, str]:
     return rank, metadata.get("namespace") or "", metadata.get("name") or ""
 
 
-def _what_differs(possible: tuple[tuple[Verdict, ...], ...]) -> str:
+def _what_differs(possible: tuple[tuple[HeadVerdict, ...], ...]) -> str:
     """Say whose fate depends on a tie."""
     first, *others = possible
     differing = {

@@ -9,18 +9,19 @@ from dataclasses import replace
 from typing import Any
 
 from config.api.meta import NANOSECONDS, ZERO_TIME_NS, Condition, conditions, format_time, parse_time
-from engine.features import FeatureGates
-from engine.model import ClusterModel
+from engine.cluster.model import ClusterModel
+from engine.cluster.queueing import QueueRefusal, enter_as_head, find_queue
 from engine.objects.workloads import ADMISSION_GATED_BY, IdleWorkload, PendingWorkload
-from engine.preemption.gating import CLOSED
-from engine.queueing import Refusal, enter_as_head, find_queue
 from engine.reporting import status as written
-from engine.reporting.messages import NAMESPACE_MISMATCH, local_queue_inactive, local_queue_missing, namespace_missing
 from engine.reporting.status import UnadmittedReason
-from engine.reporting.status_writes import GateDialect, Status, generation_of, status_with, unreserved, with_status
+from engine.reporting.status_writes import Status, generation_of, status_with, unreserved, with_status
 from engine.requests.limit_ranges import NO_LIMIT_RANGES
 from engine.requests.requests import workload_request
 from engine.requests.resource_checks import outside_limit_ranges
+from engine.search.gating import CLOSED
+from engine.vocabulary.features import FeatureGates
+from engine.vocabulary.gate_dialect import GateDialect
+from engine.vocabulary.messages import NAMESPACE_MISMATCH, local_queue_inactive, local_queue_missing, namespace_missing
 
 _PENDING_EVALUATION = "Workload is pending evaluation in the scheduling queue"
 _GATE_CLEARED = "AdmissionGatedBy cleared, waiting for quota reservation"
@@ -107,7 +108,7 @@ def _checks_status(
     """Return the status with a state for every check that all flavors of the ClusterQueue ask for, and no other."""
     queue = find_queue(model, workload)
     local_queue = model.local_queue(workload.key.namespace, workload.local_queue)
-    if isinstance(queue, Refusal) or local_queue is None or local_queue.is_stopped:
+    if isinstance(queue, QueueRefusal) or local_queue is None or local_queue.is_stopped:
         return None
     flavors = set(queue.existing_spec.flavors)
     rules = queue.existing_spec.admission_checks
@@ -180,11 +181,11 @@ def _queue_blocker(model: ClusterModel, workload: PendingWorkload) -> tuple[Unad
     if local_queue.is_stopped:
         return UnadmittedReason.SUSPENDED, local_queue_inactive(workload.local_queue)
     queue = find_queue(model, workload)
-    if isinstance(queue, Refusal):
+    if isinstance(queue, QueueRefusal):
         return UnadmittedReason.MISCONFIGURED, queue.message
     if not queue.is_active:
         refusal = enter_as_head(model, workload)
-        if isinstance(refusal, Refusal):
+        if isinstance(refusal, QueueRefusal):
             return UnadmittedReason.SUSPENDED, refusal.message
     return None
 
@@ -210,7 +211,7 @@ def _misconfiguration(model: ClusterModel, workload: PendingWorkload, raw: Mappi
     """Return why the workload could not be nominated; unlike the scheduler, the controller adjusts no resources."""
     namespace = workload.key.namespace
     entry = enter_as_head(model, workload)
-    if isinstance(entry, Refusal) and entry.message in (NAMESPACE_MISMATCH, namespace_missing(namespace)):
+    if isinstance(entry, QueueRefusal) and entry.message in (NAMESPACE_MISMATCH, namespace_missing(namespace)):
         return entry.message
     context = model.request_context(namespace)
     request = workload_request(raw, replace(context, limit_ranges=NO_LIMIT_RANGES, runtime_overheads={}))

@@ -11,13 +11,14 @@ from enum import StrEnum
 from typing import Any, Final
 
 from config.api.meta import NANOSECONDS, ObjectKey
-from engine.configuration import KueueConfiguration
 from engine.cycles.outcomes import explore
 from engine.cycles.scheduler import CycleResult, Scheduler
-from engine.nomination import Choices
+from engine.objects.configuration import KueueConfiguration
 from engine.objects.workloads import AdmittedWorkload
-from engine.predict import NOT_EXHAUSTIVE
-from engine.reporting.status_writes import GateDialect, StatusWrite, released_status, with_status, write
+from engine.prediction.predict import NOT_EXHAUSTIVE
+from engine.reporting.status_writes import StatusWrite, released_status, with_status, write
+from engine.search.nomination import Choices
+from engine.vocabulary.gate_dialect import GateDialect
 
 MAX_HISTORIES: Final = 64
 """So many ways through ties that decide something are followed to their end."""
@@ -49,7 +50,7 @@ class QueueContents:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CycleStep:
     """One cycle and what followed from it."""
 
     cycle: CycleResult
@@ -76,7 +77,7 @@ class Simulation:
 
     settled: tuple[StatusWrite, ...]
     """Written by the workload controller before the first cycle."""
-    steps: tuple[Step, ...]
+    steps: tuple[CycleStep, ...]
     ending: Ending
     final: FinalState
     next_wake_ns: int | None
@@ -130,7 +131,7 @@ class Simulator:
     def run(self) -> Simulation:
         """Go on until nothing changes, or as far as the plan allows."""
         settled = self._settle()
-        steps: list[Step] = []
+        steps: list[CycleStep] = []
         # The scan memory makes a cycle that changed nothing try the next flavor: only a whole round is the end.
         quiet, patience = 0, self._longest_flavor_list()
         before = self.contents()
@@ -173,7 +174,7 @@ class Simulator:
         self._apply(settled)
         return tuple(settled)
 
-    def _step(self) -> Step:
+    def _step(self) -> CycleStep:
         cycle = self._scheduler.run_cycle(self._now_ns, self._choices)
         assert cycle is not None  # noqa: S101 - there are heads
         self._labels.update(dict.fromkeys(cycle.labels))
@@ -183,7 +184,7 @@ class Simulator:
         released = self._release() if self._plan.victims is Victims.RELEASED else ()
         self._scheduler.queues.process_retries(self._now_ns, even_if_early=True)
         self._apply(self._scheduler.wake(self._now_ns))
-        return Step(cycle, queues, released, self.contents())
+        return CycleStep(cycle, queues, released, self.contents())
 
     def _release(self) -> tuple[StatusWrite, ...]:
         gates = self._scheduler.model.configuration.gates
@@ -226,7 +227,7 @@ class Simulator:
         )
 
 
-def _changes(step: Step, before: QueueContents) -> bool:
+def _changes(step: CycleStep, before: QueueContents) -> bool:
     """Tell whether a cycle or what followed from it made a difference."""
     writes = (*step.cycle.writes, *step.released)
     return step.queues != before or any(change.changed_conditions for change in writes)

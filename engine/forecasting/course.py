@@ -12,20 +12,20 @@ from itertools import combinations
 from typing import Final
 
 from config.api.meta import ObjectKey
-from engine.cycles.cycle import Head, Verdict, tree_outcomes
+from engine.cluster.model import ClusterModel
+from engine.cluster.queueing import NominatedWorkload, QueueRefusal, enter
+from engine.cycles.cycle import Head, HeadVerdict, tree_outcomes
 from engine.cycles.pending_queue import QueuedWorkload
-from engine.decision import Outcome, Prediction, Victim
-from engine.errors import FieldError, InvalidObjectError
-from engine.flavors.assignment import Mode, ScanMemory
 from engine.forecasting.returning import first_to_return
-from engine.model import ClusterModel
 from engine.objects.workloads import PendingWorkload
-from engine.predict import MAX_TIES_FOLLOWED, NOT_EXHAUSTIVE, pod_set_prediction, predict, reduced_counts
-from engine.preemption.search import Target
-from engine.queueing import Entry, Refusal, enter
+from engine.prediction.predict import MAX_TIES_FOLLOWED, NOT_EXHAUSTIVE, pod_set_prediction, predict, reduced_counts
+from engine.prediction.what_if import WhatIf
 from engine.reporting.caveats import Caveats, caveats_of
 from engine.requests.requests import workload_request
-from engine.what_if import WhatIf
+from engine.search.search import PreemptionTarget
+from engine.vocabulary.assignment import AssignmentMode, ScanMemory
+from engine.vocabulary.decision import Outcome, Prediction, Victim
+from engine.vocabulary.errors import FieldError, InvalidObjectError
 
 _MAX_CYCLES: Final = 64
 _FEW: Final = 4
@@ -38,24 +38,24 @@ _BY_CHANCE: Final = "Kueue breaks ties by chance, which decides about this"
 class _Course:
     """The way so far."""
 
-    entry: Entry
+    entry: NominatedWorkload
     caveats: Caveats
     victims: dict[ObjectKey, Victim] = field(default_factory=dict)
     message: str = ""
-    """Of the first cycle that preempted somebody."""
-    preempting: Verdict | None = None
+    """Of the first cycle that preempted anything."""
+    preempting: HeadVerdict | None = None
     labels: tuple[str, ...] = ()
-    leaving: list[tuple[Target, ...]] = field(default_factory=list)
+    leaving: list[tuple[PreemptionTarget, ...]] = field(default_factory=list)
     """Who was preempted together, cycle by cycle."""
 
-    def note(self, verdict: Verdict) -> None:
+    def note(self, verdict: HeadVerdict) -> None:
         """Take note of a cycle that preempts."""
         self.message = self.message or verdict.message
         self.preempting = verdict
         self.leaving.append(verdict.targets)
         self.victims |= {target.workload.key: target.as_victim() for target in verdict.targets}
 
-    def end(self, last: Verdict) -> Prediction:
+    def end(self, last: HeadVerdict) -> Prediction:
         """Say what the last cycle means for all of them."""
         outcome, message, decisive = last.outcome, last.message, last
         if self.preempting is not None:
@@ -63,7 +63,7 @@ class _Course:
             decisive = last if last.outcome is Outcome.ADMIT else self.preempting
         return self._prediction(Outcome.AMBIGUOUS if self.caveats.is_ambiguous else outcome, message, decisive)
 
-    def end_by_chance(self, first: Verdict) -> Prediction:
+    def end_by_chance(self, first: HeadVerdict) -> Prediction:
         """Say that it cannot be said."""
         return self._prediction(Outcome.AMBIGUOUS, _BY_CHANCE, first)
 
@@ -71,11 +71,11 @@ class _Course:
         """Say that others are preempted as well if the wrong ones leave first."""
         return replace(found, outcome=Outcome.AMBIGUOUS, message=_BY_ORDER)
 
-    def end_by_return(self, found: Prediction, rival: Target) -> Prediction:
+    def end_by_return(self, found: Prediction, rival: PreemptionTarget) -> Prediction:
         """Say that a victim may be back before the workload has its room."""
         return replace(found, outcome=Outcome.AMBIGUOUS, message=_BY_RETURN.format(rival.workload.key))
 
-    def _prediction(self, outcome: Outcome, message: str, decisive: Verdict) -> Prediction:
+    def _prediction(self, outcome: Outcome, message: str, decisive: HeadVerdict) -> Prediction:
         assignment = decisive.assignment
         return Prediction(
             key=decisive.head.key,
@@ -85,7 +85,7 @@ class _Course:
             mode=assignment.mode,
             pod_sets=tuple(map(pod_set_prediction, assignment.pod_sets)),
             reduced_counts=reduced_counts(self.entry, assignment),
-            borrowing=None if assignment.mode is Mode.NO_FIT else assignment.borrowing,
+            borrowing=None if assignment.mode is AssignmentMode.NO_FIT else assignment.borrowing,
             victims=tuple(sorted(self.victims.values())),
             labels=(*self.labels, *self.caveats.labels),
         )
@@ -98,7 +98,7 @@ def follow(model: ClusterModel, what_if: WhatIf, key: ObjectKey, now_ns: int) ->
         return predict(model, key, now_ns)
     try:
         entry = enter(model, workload, now_ns)
-        if isinstance(entry, Refusal):
+        if isinstance(entry, QueueRefusal):
             return Prediction(key, entry.outcome, entry.message, entry.cluster_queue)
         caveats = caveats_of(model, entry)
         if caveats.unsupported is not None:
@@ -123,6 +123,7 @@ def _follow(model: ClusterModel, what_if: WhatIf, course: _Course, now_ns: int) 
     found = course.end(verdict)
     if verdict.outcome is not Outcome.ADMIT:
         return found
+    model.effort.spend(sum(len(targets) for targets in course.leaving))
     rival = first_to_return(model, verdict, (target for targets in course.leaving for target in targets))
     if rival is not None:
         return course.end_by_return(found, rival)
@@ -131,7 +132,7 @@ def _follow(model: ClusterModel, what_if: WhatIf, course: _Course, now_ns: int) 
     return _with_other_orders(model, what_if, course, found, now_ns)
 
 
-def _next(model: ClusterModel, course: _Course, now_ns: int) -> tuple[Verdict, ...]:
+def _next(model: ClusterModel, course: _Course, now_ns: int) -> tuple[HeadVerdict, ...]:
     """Return what comes of the next cycles, up to one that admits or preempts; several answers where chance decides."""
     item = _queued(model, course.entry)
     tried: list[ScanMemory] = []
@@ -148,7 +149,7 @@ def _next(model: ClusterModel, course: _Course, now_ns: int) -> tuple[Verdict, .
         item = replace(item, memory=possible[0].memory)
 
 
-def _goes_on(verdict: Verdict, tried: list[ScanMemory]) -> bool:
+def _goes_on(verdict: HeadVerdict, tried: list[ScanMemory]) -> bool:
     """Tell whether Kueue tries the workload again by itself, and otherwise than before."""
     if verdict.outcome in (Outcome.ADMIT, Outcome.PREEMPT) or verdict.memory is None or verdict.memory.tried in tried:
         return False
@@ -195,6 +196,6 @@ def _who_may_be_gone(victims: list[ObjectKey]) -> Iterator[tuple[ObjectKey, ...]
         yield from combinations(victims, size)
 
 
-def _queued(model: ClusterModel, entry: Entry) -> QueuedWorkload:
+def _queued(model: ClusterModel, entry: NominatedWorkload) -> QueuedWorkload:
     workload = entry.workload
     return QueuedWorkload(workload, workload_request(workload.raw, model.request_context(workload.key.namespace)), None)

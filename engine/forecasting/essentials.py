@@ -1,7 +1,7 @@
 """A waiting Workload reduced to what a prediction reads, and packed: no image, command or environment is kept.
 
 A decoded pod template takes many times the memory of its text, and a worker may hold thousands of waiting Workloads. So
-the three parts are kept as compact JSON and decoded when somebody asks, which a prediction does a few times.
+the three parts are kept as compact JSON and decoded when read, which a prediction does a few times.
 Invariant: a prediction made from the packed form equals one made from the whole object.
 """
 
@@ -9,9 +9,8 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from config.api.meta import Raw
 from config.names import KUEUE_API_VERSION, KUEUE_GROUP
-
-Raw = Mapping[str, Any]
 
 _METADATA: Final = ("name", "namespace", "uid", "creationTimestamp")
 _SPEC: Final = ("queueName", "active", "priority", "preemptionGates")
@@ -33,6 +32,16 @@ class PackedWorkload(Mapping[str, Any]):
         self._metadata = _packed(_metadata(raw.get("metadata") or {}))
         self._spec = _packed(_spec(raw.get("spec") or {}))
         self._status = _packed(_status(raw.get("status") or {}))
+
+    @property
+    def spec_text(self) -> bytes:
+        """Return the spec as it is kept: equal for as long as the request does not change."""
+        return self._spec
+
+    @property
+    def size(self) -> int:
+        """Return how many bytes are kept."""
+        return len(self._metadata) + len(self._spec) + len(self._status)
 
     def __getitem__(self, part: str) -> Any:
         match part:

@@ -9,22 +9,26 @@ from enum import StrEnum
 from typing import Final
 
 from config.api.meta import NANOSECONDS, ObjectKey
-from engine.decision import Outcome, PodSetPrediction, Prediction
-from engine.errors import InvalidObjectError
 from engine.forecasting.course import follow
+from engine.forecasting.essentials import PackedWorkload
 from engine.forecasting.observed import ObservedCluster
 from engine.forecasting.tenants import Tenant
-from engine.objects.workloads import AdmittedWorkload
-from engine.what_if import WhatIf
+from engine.objects.workloads import AdmittedWorkload, PendingWorkload, Workload
+from engine.prediction.what_if import WhatIf
+from engine.vocabulary.decision import Outcome, PodSetPrediction, Prediction
+from engine.vocabulary.effort import Effort
+from engine.vocabulary.errors import InvalidObjectError
 
 Flavors = tuple[tuple[str, str], ...]
 """Resource and flavor, sorted."""
 
 _CPU: Final = "cpu"
 _MILLI: Final = 1000
+BYTES_IN_A_STEP: Final = 32
+"""How much of a Workload is read in one step, as often as it is read."""
 
 
-class Verdict(StrEnum):
+class ForecastVerdict(StrEnum):
     """What a forecast says in one word."""
 
     FITS = "Fits"
@@ -49,7 +53,7 @@ class ForecastVictim:
     running_since_ns: int | None = None
     preemption_cost: int = 0
     in_flight: bool = False
-    """It was on its way out already, for somebody else."""
+    """It was already being evicted, for another workload."""
 
     @property
     def key(self) -> ObjectKey:
@@ -83,7 +87,7 @@ class PodSetFlavors:
 class Forecast:
     """What one worker would do with one Workload."""
 
-    verdict: Verdict
+    verdict: ForecastVerdict
     made_ns: int
     message: str = ""
     cluster_queue: str = ""
@@ -91,7 +95,8 @@ class Forecast:
     borrowing: int | None = None
     victims: tuple[ForecastVictim, ...] = ()
     cost: Cost = Cost()
-    labels: tuple[str, ...] = ()
+    labels: tuple[str, ...] = field(default=(), compare=False)
+    """What limits the forecast. No part of what is compared: records do not keep it."""
     pod_sets: tuple[PodSetFlavors, ...] = field(default=(), compare=False)
     """Where the pods would go. No part of what is compared: records do not keep it."""
     other_flavors: tuple[Flavors, ...] = ()
@@ -100,26 +105,27 @@ class Forecast:
     @property
     def promises(self) -> bool:
         """Tell whether the forecast says one thing that can be right or wrong."""
-        return self.verdict in (Verdict.FITS, Verdict.PREEMPTS, Verdict.CANNOT)
+        return self.verdict in (ForecastVerdict.FITS, ForecastVerdict.PREEMPTS, ForecastVerdict.CANNOT)
 
 
 _VERDICTS: Final = {
-    Outcome.ADMIT: Verdict.FITS,
-    Outcome.PREEMPT: Verdict.PREEMPTS,
-    Outcome.UNSUPPORTED: Verdict.UNSUPPORTED,
-    Outcome.AMBIGUOUS: Verdict.AMBIGUOUS,
+    Outcome.ADMIT: ForecastVerdict.FITS,
+    Outcome.PREEMPT: ForecastVerdict.PREEMPTS,
+    Outcome.UNSUPPORTED: ForecastVerdict.UNSUPPORTED,
+    Outcome.AMBIGUOUS: ForecastVerdict.AMBIGUOUS,
 }
 
 
 def unsupported(why: str, now_ns: int) -> Forecast:
     """Say that there is no forecast, and why."""
-    return Forecast(Verdict.UNSUPPORTED, now_ns, why)
+    return Forecast(ForecastVerdict.UNSUPPORTED, now_ns, why)
 
 
-def forecast(cluster: ObservedCluster, key: ObjectKey, now_ns: int) -> Forecast:
-    """Return what becomes of a Workload that is on the worker, were its gates open."""
-    with WhatIf(cluster.model) as what_if:
+def forecast(cluster: ObservedCluster, key: ObjectKey, now_ns: int, effort: Effort | None = None) -> Forecast:
+    """Return what becomes of a Workload that is on the worker, were its gates open; or raise `TooMuchEffortError`."""
+    with cluster.model.within(effort or Effort()), WhatIf(cluster.model) as what_if:
         try:
+            cluster.model.effort.spend(_steps_to_read(cluster.model.workload(key)))
             what_if.open_gates(key)
             prediction = follow(cluster.model, what_if, key, now_ns)
         except InvalidObjectError as error:
@@ -127,10 +133,16 @@ def forecast(cluster: ObservedCluster, key: ObjectKey, now_ns: int) -> Forecast:
     return of_prediction(prediction, cluster, now_ns)
 
 
+def _steps_to_read(workload: Workload | None) -> int:
+    """Return what it takes to read what a waiting Workload asks for, which happens several times."""
+    raw = workload.raw if isinstance(workload, PendingWorkload) else None
+    return raw.size // BYTES_IN_A_STEP if isinstance(raw, PackedWorkload) else 0
+
+
 def of_prediction(prediction: Prediction, cluster: ObservedCluster, now_ns: int) -> Forecast:
     """Add to a prediction what people ask about its victims, and what they cost."""
-    verdict = _VERDICTS.get(prediction.outcome, Verdict.CANNOT)
-    named = verdict is Verdict.PREEMPTS
+    verdict = _VERDICTS.get(prediction.outcome, ForecastVerdict.CANNOT)
+    named = verdict is ForecastVerdict.PREEMPTS
     victims = tuple(
         _victim(cluster, victim.key, victim.cluster_queue, victim.reason)
         for victim in (prediction.victims if named else ())
@@ -142,7 +154,7 @@ def of_prediction(prediction: Prediction, cluster: ObservedCluster, now_ns: int)
         made_ns=now_ns,
         message=prediction.message,
         cluster_queue=prediction.cluster_queue,
-        flavors=flavors if named or verdict is Verdict.FITS else (),
+        flavors=flavors if named or verdict is ForecastVerdict.FITS else (),
         other_flavors=tuple(sorted({_flavors(other) for other in prediction.alternatives} - {flavors}))
         if named
         else (),
@@ -150,7 +162,9 @@ def of_prediction(prediction: Prediction, cluster: ObservedCluster, now_ns: int)
         victims=victims,
         cost=total_cost((cluster.tenants[key] for key in leaving if key in cluster.tenants), now_ns),
         labels=prediction.labels,
-        pod_sets=tuple(_pod_set(each, prediction) for each in prediction.pod_sets if named or verdict is Verdict.FITS),
+        pod_sets=tuple(
+            _pod_set(each, prediction) for each in prediction.pod_sets if named or verdict is ForecastVerdict.FITS
+        ),
     )
 
 

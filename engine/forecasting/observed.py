@@ -4,13 +4,16 @@ Invariant: everything that is kept was reduced once, when the object arrived; a 
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from config.api.meta import ObjectKey
-from engine.configuration import KueueConfiguration
+from engine.cluster.model import ClusterModel
 from engine.forecasting.tenants import Tenant, tenant_of
-from engine.model import ClusterModel
+from engine.objects.configuration import KueueConfiguration
+from engine.objects.validate_objects import check_object
 from engine.objects.workloads import Workload
+from engine.vocabulary.flavor_resource import FlavorResourceTable
 
 OBSERVED_KINDS: Final = (
     "Namespace",
@@ -26,11 +29,23 @@ OBSERVED_KINDS: Final = (
 """What decides about a schedule. Priority classes are not among it: a Workload holds its priority as a number."""
 
 
+@dataclass(frozen=True, slots=True)
+class Exposure:
+    """What is known of a worker at one moment. Quick to take, and nothing that comes later changes it."""
+
+    configuration: KueueConfiguration
+    table: FlavorResourceTable
+    objects: Mapping[str, Mapping[ObjectKey, Any]]
+    tenants: Mapping[ObjectKey, Tenant]
+
+
 class ObservedCluster:
     """The model of one worker."""
 
-    def __init__(self, configuration: KueueConfiguration | None = None) -> None:
-        self.model: Final = ClusterModel(configuration)
+    def __init__(
+        self, configuration: KueueConfiguration | None = None, table: FlavorResourceTable | None = None
+    ) -> None:
+        self.model: Final = ClusterModel(configuration, table)
         self.tenants: Final[dict[ObjectKey, Tenant]] = {}
         self._preempted_for: dict[str, set[ObjectKey]] = {}
         self.version = 0
@@ -38,9 +53,25 @@ class ObservedCluster:
         self.last_change = ""
         """The object that changed last."""
 
+    @classmethod
+    def of(cls, exposure: Exposure) -> "ObservedCluster":
+        """Build the model that an exposure was taken of; takes a while where there are many objects."""
+        made = cls(exposure.configuration, exposure.table.copy())
+        for kind, known in exposure.objects.items():
+            for key, value in known.items():
+                made.put(kind, key.namespace, key.name, exposure.tenants[key] if kind == "Workload" else value)
+        return made
+
+    def expose(self) -> Exposure:
+        """Return all that is known now, for use in another thread."""
+        return Exposure(self.model.configuration, self.model.table.copy(), self.model.objects(), self.tenants.copy())
+
     def read(self, kind: str, raw: Mapping[str, Any]) -> Any:
-        """Reduce an object to what is kept; raises ValueError for what makes no sense."""
-        reduced = self.model.reduce({**raw, "kind": kind})
+        """Reduce an object to what is kept; raises ValueError for an invalid object."""
+        named = {**raw, "kind": kind}
+        if kind != "Workload":  # of which there are many, and whose readers check what they read
+            check_object(named)
+        reduced = self.model.reduce(named)
         if reduced is None:
             raise ValueError(f"a {kind} does not decide about a schedule")
         value = reduced[2]

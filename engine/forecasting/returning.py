@@ -8,23 +8,25 @@ back to the flavors that it held: what else would suit it is not kept.
 
 from collections.abc import Iterable
 
-from engine.cycles.cycle import Verdict
+from engine.cluster.model import ClusterModel
+from engine.cycles.cycle import HeadVerdict
 from engine.cycles.cycle_order import seniority
-from engine.model import ClusterModel
-from engine.nomination import fits_after
 from engine.objects.workloads import restarts_queueing
-from engine.preemption.search import Target
 from engine.quota.quota_tree import UsageChanges, lowest_fit
+from engine.search.nomination import fits_after
+from engine.search.search import PreemptionTarget
 
 
-def first_to_return(model: ClusterModel, admitted: Verdict, victims: Iterable[Target]) -> Target | None:
+def first_to_return(
+    model: ClusterModel, admitted: HeadVerdict, victims: Iterable[PreemptionTarget]
+) -> PreemptionTarget | None:
     """Return a victim that may take the place of the workload it left for; the model is without any of the victims."""
     if model.configuration.fair_sharing is not None or admitted.assignment.borrowing == 0:
         return None
     return next((each for each in victims if _is_first(model, each, admitted) and _is_in_the_way(each, admitted)), None)
 
 
-def _is_first(model: ClusterModel, victim: Target, admitted: Verdict) -> bool:
+def _is_first(model: ClusterModel, victim: PreemptionTarget, admitted: HeadVerdict) -> bool:
     if victim.queue is admitted.head.entry.queue:
         return False  # one workload of a ClusterQueue is tried at a time, and it is the preemptor's turn
     borrowing = max((lowest_fit(victim.queue.cell(fr), amount)[0] for fr, amount in victim.workload.usage), default=0)
@@ -35,7 +37,7 @@ def _is_first(model: ClusterModel, victim: Target, admitted: Verdict) -> bool:
     return (borrowing, *seniority(victim.workload, gates)) < preemptor
 
 
-def _is_in_the_way(victim: Target, admitted: Verdict) -> bool:
+def _is_in_the_way(victim: PreemptionTarget, admitted: HeadVerdict) -> bool:
     """Tell whether the victim finds room, and leaves too little."""
     if not fits_after((), victim.queue, dict(victim.workload.usage)):
         return False

@@ -1,24 +1,21 @@
 """What is kept of a Workload on a worker: its value for the engine, and the few facts that people ask of a victim."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from sys import intern
-from typing import Any, Final
+from typing import Final
 
-from config.api.meta import parse_time
+from config.api.meta import Raw, parse_time
 from engine.forecasting.essentials import PackedWorkload
 from engine.objects.boost import PREEMPTION_COST_ANNOTATION, parse_int32
 from engine.objects.workloads import PendingWorkload, Workload
-from engine.reporting.messages import preemption_reason
-
-Raw = Mapping[str, Any]
+from engine.vocabulary.messages import preemption_reason
 
 _PREEMPTOR: Final = re.compile(r"\(UID: ([^,)\s]+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Preemption:
+class RecordedPreemption:
     """Who preempted a workload, and why; read from its condition, whether or not it has been admitted since."""
 
     preemptor_uid: str
@@ -40,7 +37,7 @@ class Tenant:
     pods: int = 0
     running_since_ns: int | None = None
     preemption_cost: int = 0
-    preempted: Preemption | None = None
+    preempted: RecordedPreemption | None = None
 
 
 def tenant_of(raw: Raw, workload: Workload) -> Tenant:
@@ -76,11 +73,11 @@ def _pods(spec: Raw, status: Raw) -> int:
     return sum(int(entry.get("count", 1)) for entry in counted)
 
 
-def _preemption(condition: Raw | None) -> Preemption | None:
+def _preemption(condition: Raw | None) -> RecordedPreemption | None:
     found = _PREEMPTOR.search(condition.get("message") or "") if condition is not None else None
     if condition is None or found is None:
         return None
     at = condition.get("lastTransitionTime")
     is_current = condition.get("status") == "True"
     told = condition.get("reason") if is_current else preemption_reason(condition["message"])
-    return Preemption(found.group(1), intern(str(told or "")), parse_time(at) if at else 0, is_current)
+    return RecordedPreemption(found.group(1), intern(str(told or "")), parse_time(at) if at else 0, is_current)

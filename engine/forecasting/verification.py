@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from engine.forecasting.forecast import Flavors, Forecast, ForecastVictim, Verdict
+from engine.forecasting.forecast import Flavors, Forecast, ForecastVerdict, ForecastVictim
 
 
-class Result(StrEnum):
+class ForecastResult(StrEnum):
     """How a forecast turned out."""
 
     PENDING = "pending"
@@ -25,7 +25,7 @@ class Result(StrEnum):
     TIMEOUT = "timeout"
 
 
-FINAL: Final = frozenset(result for result in Result if result is not Result.PENDING)
+FINAL: Final = frozenset(result for result in ForecastResult if result is not ForecastResult.PENDING)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -59,53 +59,63 @@ class Replay:
 class Judgement:
     """The result and one sentence."""
 
-    result: Result
+    result: ForecastResult
     message: str
 
 
-def compare(forecast: Forecast, happened: Happened) -> Result:
+def compare(forecast: Forecast, happened: Happened) -> ForecastResult:
     """Compare a forecast that promises something with the outcome."""
     expected = {_identity(victim) for victim in forecast.victims if not victim.in_flight}
     evicted = {(each.namespace, each.name, each.uid, each.reason) for each in happened.evicted}
-    if forecast.verdict is Verdict.CANNOT:
-        return Result.WRONG if happened.has_quota or evicted else Result.EXACT
+    if forecast.verdict is ForecastVerdict.CANNOT:
+        return ForecastResult.WRONG if happened.has_quota or evicted else ForecastResult.EXACT
     if not happened.has_quota:
-        return Result.TIMEOUT if evicted <= expected else Result.WRONG
+        return ForecastResult.TIMEOUT if evicted <= expected else ForecastResult.WRONG
     if happened.flavors not in (forecast.flavors, *forecast.other_flavors):
-        return Result.WRONG
+        return ForecastResult.WRONG
     if evicted == expected:
-        return Result.EXACT
+        return ForecastResult.EXACT
     if evicted < expected:
-        return Result.SUBSET
-    return Result.SUPERSET if evicted > expected else Result.WRONG
+        return ForecastResult.SUBSET
+    return ForecastResult.SUPERSET if evicted > expected else ForecastResult.WRONG
 
 
-def judge(forecast: Forecast, replays: Iterable[Replay], happened: Happened) -> Judgement:
-    """Compare, and where that misses, look for the change of the cluster that explains it."""
+def judge(forecast: Forecast, replays: Iterable[Replay], happened: Happened, missed: str = "") -> Judgement:
+    """Compare, and where that misses, look for the change of the cluster that explains it.
+
+    Where not all replays could be made, as `missed` says, it is unknown whether one would have explained it.
+    """
     if not forecast.promises:
-        return Judgement(Result.NONE, f"nothing was forecast: {forecast.message or forecast.verdict}")
+        return Judgement(ForecastResult.NONE, f"nothing was forecast: {forecast.message or forecast.verdict}")
     result = compare(forecast, happened)
-    if result is not Result.EXACT:
+    if result is not ForecastResult.EXACT:
         for replay in replays:
-            if replay.forecast.promises and compare(replay.forecast, happened) is Result.EXACT:
-                return Judgement(Result.OVERTAKEN, f"exact after the change of {replay.change}")
+            if replay.forecast.promises and compare(replay.forecast, happened) is ForecastResult.EXACT:
+                return Judgement(ForecastResult.OVERTAKEN, f"exact after the change of {replay.change}")
+        if missed:
+            return Judgement(ForecastResult.NONE, f"{missed}; {_sentence(forecast, happened, result)}")
     return Judgement(result, _sentence(forecast, happened, result))
 
 
-def _sentence(forecast: Forecast, happened: Happened, result: Result) -> str:
-    if result is Result.EXACT:
+def _sentence(forecast: Forecast, happened: Happened, result: ForecastResult) -> str:
+    if result is ForecastResult.EXACT:
         return ""
     said = _said(forecast.verdict, [f"{v.namespace}/{v.name}" for v in forecast.victims if not v.in_flight])
     done = _said(None, [f"{e.namespace}/{e.name}" for e in happened.evicted])
     quota = "got quota" if happened.has_quota else "no quota in time"
-    if result is Result.WRONG and happened.has_quota and happened.flavors != forecast.flavors and forecast.flavors:
+    if (
+        result is ForecastResult.WRONG
+        and happened.has_quota
+        and happened.flavors != forecast.flavors
+        and forecast.flavors
+    ):
         quota = f"{quota} in {_flavors(happened.flavors)} instead of {_flavors(forecast.flavors)}"
     return f"forecast: {said}; happened: {done}, {quota}"
 
 
-def _said(verdict: Verdict | None, names: list[str]) -> str:
-    preempted = f"preempted {', '.join(names)}" if names else "preempted nobody"
-    if verdict is None or verdict is Verdict.PREEMPTS:
+def _said(verdict: ForecastVerdict | None, names: list[str]) -> str:
+    preempted = f"preempted {', '.join(names)}" if names else "preempted nothing"
+    if verdict is None or verdict is ForecastVerdict.PREEMPTS:
         return preempted
     return verdict.lower()
 

@@ -1,7 +1,7 @@
 """Is a ClusterQueue active? If not, why, in Kueue's words.
 
 An inactive ClusterQueue admits nothing and its workloads cannot be preempted, yet its quota and usage keep counting.
-Topologies are not looked at: a queue with topology flavors is reported by `engine.unsupported`.
+Topologies are not looked at: a queue with topology flavors is reported by `engine.objects.unsupported`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from config.names import MULTIKUEUE_NAME
-from engine.reporting.messages import cut_for_condition
+from engine.vocabulary.messages import cut_for_condition
 
 PROVISIONING_CONTROLLER: Final = "kueue.x-k8s.io/provisioning-request"
 
@@ -55,20 +55,6 @@ def why_inactive(
 def flavor_names(spec: Mapping[str, Any]) -> list[str]:
     """Return the flavors of a raw ClusterQueue or Cohort spec in their order."""
     return [flavor["name"] for group in spec.get("resourceGroups") or () for flavor in group.get("flavors") or ()]
-
-
-def find_cohort_cycles(parents: Mapping[str, str]) -> frozenset[str]:
-    """Return the cohorts whose chain of parents never ends; `parents` maps a cohort to its parent."""
-    endless: set[str] = set()
-    ending: set[str] = set()
-    for start in parents:
-        chain: dict[str, None] = {}
-        node = start
-        while node in parents and node not in chain and node not in endless and node not in ending:
-            chain[node] = None
-            node = parents[node]
-        (endless if node in chain or node in endless else ending).update(chain)
-    return frozenset(endless)
 
 
 def _stopped(spec: Mapping[str, Any]) -> Inactivity | None:

@@ -9,8 +9,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from engine.errors import FieldError
-from engine.features import FeatureGates
+from engine.vocabulary.errors import FieldError
+from engine.vocabulary.features import FeatureGates
 
 PRIORITY_BOOST_ANNOTATION: Final = "kueue.x-k8s.io/priority-boost"
 PREEMPTION_COST_ANNOTATION: Final = "kueue.x-k8s.io/preemption-cost"

@@ -3,13 +3,11 @@
 Inputs are never changed: an object that needs nothing is returned as it is, any other as a copy along the changed path.
 """
 
-from collections.abc import Mapping
 from typing import Any, Final
 
+from config.api.meta import Raw
 from config.names import KUEUE_API_VERSION, KUEUE_GROUP
-from engine.errors import FieldError, InvalidObjectError
-
-Raw = Mapping[str, Any]
+from engine.vocabulary.errors import FieldError, InvalidObjectError
 
 _V1BETA1: Final = f"{KUEUE_GROUP}/v1beta1"
 _WORKLOAD_PRIORITY_CLASS_SOURCE: Final = f"{KUEUE_GROUP}/workloadpriorityclass"

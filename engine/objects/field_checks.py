@@ -1,6 +1,6 @@
 """Small checks of raw fields, each yielding FieldErrors that name the path and what is allowed there.
 
-They read objects whose structure `engine.shapes` has found in order.
+They read objects whose structure `engine.objects.shapes` has found in order.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import Any
 
 from config.api.meta import parse_time
 from config.api.quantity import QuantityError, parse_quantity
-from engine.errors import FieldError
+from engine.vocabulary.errors import FieldError
 
 INT32 = range(-(2**31), 2**31)
 

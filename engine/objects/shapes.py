@@ -1,8 +1,8 @@
 """The structure of raw objects, as far as the engine reads them, in v1beta1 and v1beta2 alike.
 
 A shape says where maps, lists and texts are, so that everything behind it can read without looking twice. What stands
-in the leaves (quantities, times, choices) is checked in `engine.validate_objects`. Unknown fields are not looked at,
-and null is the same as absent.
+in the leaves (quantities, times, choices) is checked in `engine.objects.validate_objects`. Unknown fields are not
+looked at, and null is the same as absent.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
-from engine.errors import FieldError
+from engine.vocabulary.errors import FieldError
 
 _MAX_SHOWN: Final = 60
 
@@ -162,7 +162,7 @@ def _predicate(shape: Shape) -> Callable[[Any], bool]:
         case MapOf(inner):
             fits_value = _predicate(inner)
             return lambda value: isinstance(value, dict) and all(map(fits_value, value.values()))
-        case _:
+        case _:  # named fields, by their shapes
             return _predicate_of_fields(
                 [(name, _predicate(inner)) for name, inner in shape.items() if inner is not ANY]
             )
@@ -200,7 +200,7 @@ def _mismatches(value: object, shape: Shape, path: str) -> Iterator[FieldError]:
                 return
             for key, item in value.items():
                 yield from _mismatches(item, inner, f"{path}[{key}]")
-        case _:
+        case _:  # named fields, by their shapes
             yield from _mismatches_of_fields(value, shape, path)
 
 

@@ -9,10 +9,10 @@ from enum import StrEnum
 from typing import Any, Final, TypeVar
 
 from config.api.quantity import QuantityError, parse_quantity, quota_amount
-from engine.errors import FieldError
 from engine.objects.time_based import read_min_admit_duration
-from engine.quota.flavor_resource import FlavorResource, FlavorResourceTable
 from engine.quota.quota_tree import Quota
+from engine.vocabulary.errors import FieldError
+from engine.vocabulary.flavor_resource import FlavorResource, FlavorResourceTable
 
 
 class PreemptionPolicy(StrEnum):
@@ -69,7 +69,7 @@ class ResourceGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class Preemption:
+class ClusterQueuePreemption:
     """The `preemption` block of a ClusterQueue."""
 
     within_cluster_queue: PreemptionPolicy = PreemptionPolicy.NEVER
@@ -105,7 +105,7 @@ class ClusterQueueSpec:
     cohort: str
     resource_groups: tuple[ResourceGroup, ...]
     quotas: Mapping[FlavorResource, Quota]
-    preemption: Preemption
+    preemption: ClusterQueuePreemption
     fungibility: FlavorFungibility
     queueing_strategy: QueueingStrategy
     namespace_selector: Mapping[str, Any] | None
@@ -218,12 +218,12 @@ def read_cluster_queue(raw: Mapping[str, Any], table: FlavorResourceTable) -> Cl
     )
 
 
-def _read_preemption(raw: Mapping[str, Any]) -> Preemption:
+def _read_preemption(raw: Mapping[str, Any]) -> ClusterQueuePreemption:
     never = PreemptionPolicy.NEVER
     borrow = raw.get("borrowWithinCohort") or {}
     within_path, path = "spec.preemption", "spec.preemption.borrowWithinCohort"
     borrow_policies = tuple(BorrowWithinCohortPolicy)
-    return Preemption(
+    return ClusterQueuePreemption(
         within_cluster_queue=read_choice(raw, "withinClusterQueue", within_path, never, _PREEMPTION_POLICIES),
         reclaim_within_cohort=read_choice(raw, "reclaimWithinCohort", within_path, never, _PREEMPTION_POLICIES),
         borrow_within_cohort=read_choice(borrow, "policy", path, BorrowWithinCohortPolicy.NEVER, borrow_policies),

@@ -1,22 +1,19 @@
 """KEP-8522: a workload that has held its quota long enough may be preempted by an equal one of its own ClusterQueue.
 
-Pure rules: reading and validating `withinClusterQueueConfig`, when a holder has expired, and in which order equal
-holders go. Kueue v0.19.1 has no such field, so all of it applies only with the gate TimeBasedSamePriorityPreemption.
+Pure rules: reading and validating `withinClusterQueueConfig`, and when a holder has expired. Kueue v0.19.1 has no such
+field, so all of it applies only with the gate TimeBasedSamePriorityPreemption.
 """
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-from config.api.meta import Condition
-from config.duration import DurationError, parse_nanoseconds
-from engine.errors import FieldError
+from config.types.duration import DurationError, parse_nanoseconds
+from engine.vocabulary.errors import FieldError
 
-TIME_BASED_REASON: Final = "InClusterQueueTimeBased"
 MIN_ADMIT_DURATION_FLOOR_NS: Final = 60_000_000_000
 
 _CONFIG_PATH: Final = "spec.preemption.withinClusterQueueConfig"
 _POLICY: Final = "LowerOrNewerEqualPriority"
-_ONE_MILLISECOND_NS: Final = 1_000_000
 
 
 def read_min_admit_duration(preemption: Mapping[str, Any] | None) -> int | None:
@@ -45,26 +42,6 @@ def is_expired(now_ns: int, reserved_ns: int | None, min_admit_ns: int) -> bool:
 def expires_at(reserved_ns: int, min_admit_ns: int) -> int:
     """Return the first instant at which the holder is expired: nothing else wakes a parked workload then."""
     return reserved_ns + min_admit_ns + 1
-
-
-def equal_priority_order(now_ns: int, reserved_ns: int | None, min_admit_ns: int) -> tuple[int, int]:
-    """Return the sort key among own candidates of the preemptor's priority: smaller is preempted earlier.
-
-    Expired holders go first, the longest running of them first; the others keep "latest reservation first".
-    """
-    if is_expired(now_ns, reserved_ns, min_admit_ns) and reserved_ns is not None:
-        return 0, reserved_ns
-    return 1, -(now_ns if reserved_ns is None else reserved_ns)
-
-
-def rotation_timestamp(preempted: Condition | None) -> int | None:
-    """Return the queue timestamp of a workload that made way by time, None for every other workload.
-
-    Without it the evicted workload, created first, would at once be older than its successor and take the place back.
-    """
-    if preempted is None or not preempted.is_true or preempted.reason != TIME_BASED_REASON:
-        return None
-    return preempted.last_transition_ns + _ONE_MILLISECOND_NS
 
 
 def _read_duration(text: object) -> int:

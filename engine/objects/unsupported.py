@@ -4,21 +4,20 @@ Every finding says which feature, where it was seen and how far its effect reach
 labelled for exactly the workloads concerned. Invariant: nothing here guesses; what cannot be known counts as present.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 
-from config.api.meta import conditions, is_true, object_key
+from config.api.meta import ObjectKey, Raw, conditions, is_true, object_key
 from config.names import KUEUE_GROUP, MULTIKUEUE_NAME
-from engine.features import FeatureGates
 from engine.objects.activity import flavor_names
 from engine.requests.limit_ranges import CONTAINER, ContestedDefault, LimitRangeSummary
+from engine.vocabulary.features import FeatureGates
 
-Raw = Mapping[str, Any]
-
-SUPPORTED_KUEUE_MINOR: Final = "v0.19."
+SUPPORTED_KUEUE: Final = "v0.19"
+_CONFIGURATION_V1BETA1: Final = "config.kueue.x-k8s.io/v1beta1"
 _PARENT_LABEL: Final = f"{KUEUE_GROUP}/concurrent-admission-parent"
 _ELASTIC_ANNOTATION: Final = f"{KUEUE_GROUP}/elastic-job"
 _SLICE_ANNOTATION: Final = f"{KUEUE_GROUP}/workload-slice-replacement-for"
@@ -43,14 +42,13 @@ class Feature(StrEnum):
     CONCURRENT_ADMISSION = "concurrent-admission"
     ELASTIC_WORKLOADS = "elastic-workloads"
     BLOCK_ADMISSION = "wait-for-pods-ready-block-admission"
-    PREEMPTION_GATES = "preemption-gates"
     LIMIT_RANGE_DEFAULTS = "limit-range-defaults"
     ASSUMED_DEFAULTS = "assumed-defaults"
     IN_FLIGHT = "in-flight"
     COLD_START = "cold-start"
 
 
-class Effect(StrEnum):
+class FindingEffect(StrEnum):
     """What a finding does to an answer."""
 
     UNSUPPORTED = "unsupported"
@@ -59,7 +57,7 @@ class Effect(StrEnum):
     LABEL = "label"
 
 
-class Scope(StrEnum):
+class FindingScope(StrEnum):
     """How far a finding reaches."""
 
     WORKLOAD = "workload"
@@ -69,41 +67,42 @@ class Scope(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class UnsupportedFeature:
     """One reason not to trust a prediction blindly."""
 
     feature: Feature
-    effect: Effect
-    scope: Scope
+    effect: FindingEffect
+    scope: FindingScope
     detail: str
     object: str
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class ClusterFacts:
     """What is known of the cluster around a workload or a ClusterQueue.
 
-    `configuration` is None when the worker's Kueue Configuration could not be read, and
-    `device_class_resources` (the extended resources that DeviceClasses serve) is None when unknown.
+    `is_assumed` when nothing is known of Kueue's Configuration. `device_class_resources` (the extended resources that
+    DeviceClasses serve) is None when unknown.
     """
 
     gates: FeatureGates = field(default_factory=FeatureGates)
-    configuration: Raw | None = None
+    configuration: Raw = field(default_factory=dict)
+    is_assumed: bool = False
     flavors: Mapping[str, Raw] = field(default_factory=dict)
     check_controllers: Mapping[str, str] = field(default_factory=dict)
     device_class_resources: AbstractSet[str] | None = None
 
 
-COLD_START: Final = Finding(
+COLD_START: Final = UnsupportedFeature(
     Feature.COLD_START,
-    Effect.LABEL,
-    Scope.CLUSTER,
+    FindingEffect.LABEL,
+    FindingScope.CLUSTER,
     "parked workloads and flavor scan progress live in Kueue's memory; predicted as after its restart",
     "",
 )
 
 
-def workload_findings(workload: Raw, around: Surroundings) -> list[Finding]:
+def workload_findings(workload: Raw, around: ClusterFacts) -> list[UnsupportedFeature]:
     """Return what in a workload itself the engine does not model."""
     where = f"Workload {object_key(workload)}"
     found = (
@@ -111,45 +110,62 @@ def workload_findings(workload: Raw, around: Surroundings) -> list[Finding]:
         *_claims(workload, around),
         *_concurrent_variant(workload),
         *_elastic(workload, around.gates),
-        *_gates_of_unknown_worker(workload, around),
     )
-    return [Finding(feature, Effect.UNSUPPORTED, Scope.WORKLOAD, detail, where) for feature, detail in found]
+    return [
+        UnsupportedFeature(feature, FindingEffect.UNSUPPORTED, FindingScope.WORKLOAD, detail, where)
+        for feature, detail in found
+    ]
 
 
-def in_flight_finding(workload: Raw) -> Finding | None:
+def in_flight_finding(key: ObjectKey) -> UnsupportedFeature:
     """Return the label of a workload that is evicted but still holds its quota."""
-    conds = conditions(workload)
-    if not (is_true(conds, "Evicted") and is_true(conds, "QuotaReserved")):
-        return None
     detail = "evicted, and holds its quota until its job has stopped"
-    return Finding(Feature.IN_FLIGHT, Effect.LABEL, Scope.WORKLOAD, detail, f"Workload {object_key(workload)}")
+    return UnsupportedFeature(Feature.IN_FLIGHT, FindingEffect.LABEL, FindingScope.WORKLOAD, detail, f"Workload {key}")
 
 
-def cluster_queue_findings(cluster_queue: Raw, around: Surroundings) -> list[Finding]:
+def cluster_queue_findings(cluster_queue: Raw, around: ClusterFacts) -> list[UnsupportedFeature]:
     """Return what in a ClusterQueue (v1beta2) the engine does not model, or only in part."""
     where = f"ClusterQueue {object_key(cluster_queue)}"
     spec = cluster_queue.get("spec") or {}
     found = (*_unsupported_in_queue(spec, around), *_admission_checks(spec, around))
-    return [Finding(feature, effect, Scope.CLUSTER_QUEUE, detail, where) for feature, effect, detail in found]
+    return [
+        UnsupportedFeature(feature, effect, FindingScope.CLUSTER_QUEUE, detail, where)
+        for feature, effect, detail in found
+    ]
 
 
-def cluster_findings(around: Surroundings, kueue_version: str | None, *, some_pods_not_ready: bool) -> list[Finding]:
-    """Return what holds for every prediction about a cluster."""
-    found: list[Finding] = []
-    configuration = around.configuration
-    if configuration is None or kueue_version is None or not kueue_version.startswith(SUPPORTED_KUEUE_MINOR):
-        known = "unknown" if kueue_version is None else kueue_version
-        config = "unreadable" if configuration is None else "known"
-        detail = f"Kueue {known}, Configuration {config}: predicted as {SUPPORTED_KUEUE_MINOR}x with its defaults"
-        found.append(Finding(Feature.ASSUMED_DEFAULTS, Effect.LABEL, Scope.CLUSTER, detail, ""))
-    wait = (configuration or {}).get("waitForPodsReady") or {}
-    if wait.get("blockAdmission") and some_pods_not_ready:
+def cluster_findings(around: ClusterFacts, has_pods_not_ready: Callable[[], bool]) -> list[UnsupportedFeature]:
+    """Return what holds for every prediction about a cluster.
+
+    `has_pods_not_ready` tells whether an admitted workload lacks ready pods; it is asked only where that matters.
+    """
+    found: list[UnsupportedFeature] = []
+    if around.is_assumed:
+        detail = f"Kueue's Configuration is not known; predicted as Kueue {SUPPORTED_KUEUE} with its defaults"
+        found.append(
+            UnsupportedFeature(Feature.ASSUMED_DEFAULTS, FindingEffect.LABEL, FindingScope.CLUSTER, detail, "")
+        )
+    if _blocks_admission(around.configuration) and has_pods_not_ready():
         detail = "waitForPodsReady.blockAdmission delays every admission until all admitted workloads are ready"
-        found.append(Finding(Feature.BLOCK_ADMISSION, Effect.UNSUPPORTED, Scope.CLUSTER, detail, "Configuration"))
+        found.append(
+            UnsupportedFeature(
+                Feature.BLOCK_ADMISSION, FindingEffect.UNSUPPORTED, FindingScope.CLUSTER, detail, "Configuration"
+            )
+        )
     return found
 
 
-def limit_range_findings(namespace: str, summary: LimitRangeSummary, workload: Raw | None = None) -> list[Finding]:
+def _blocks_admission(configuration: Raw) -> bool:
+    """Tell whether one workload is admitted at a time. v1beta1 needs `enable`, and blocks by default."""
+    wait = configuration.get("waitForPodsReady") or {}
+    if configuration.get("apiVersion") == _CONFIGURATION_V1BETA1:
+        return bool(wait.get("enable")) and wait.get("blockAdmission") is not False
+    return bool(wait.get("blockAdmission"))
+
+
+def limit_range_findings(
+    namespace: str, summary: LimitRangeSummary, workload: Raw | None = None
+) -> list[UnsupportedFeature]:
     """Return the defaults on which LimitRanges of a namespace disagree: Kueue takes either.
 
     With a workload, only those that it leaves to the LimitRanges.
@@ -157,7 +173,9 @@ def limit_range_findings(namespace: str, summary: LimitRangeSummary, workload: R
     where = f"Namespace {namespace}"
     detail = "LimitRanges disagree on {}, and Kueue reads them in no defined order"
     return [
-        Finding(Feature.LIMIT_RANGE_DEFAULTS, Effect.AMBIGUOUS, Scope.NAMESPACE, detail.format(default), where)
+        UnsupportedFeature(
+            Feature.LIMIT_RANGE_DEFAULTS, FindingEffect.AMBIGUOUS, FindingScope.NAMESPACE, detail.format(default), where
+        )
         for default in summary.contested
         if workload is None or _leaves_open(workload, default)
     ]
@@ -189,7 +207,7 @@ def _pod_specs(workload: Raw) -> Iterator[tuple[str, Raw]]:
         yield f"spec.podSets[{index}]", (pod_set.get("template") or {}).get("spec") or {}
 
 
-def _topology_of_workload(workload: Raw, around: Surroundings) -> Iterator[tuple[Feature, str]]:
+def _topology_of_workload(workload: Raw, around: ClusterFacts) -> Iterator[tuple[Feature, str]]:
     if not around.gates.topology_aware_scheduling:
         return
     for index, pod_set in enumerate(_pod_sets(workload)):
@@ -208,12 +226,12 @@ def _topology_of_workload(workload: Raw, around: Surroundings) -> Iterator[tuple
         yield Feature.TOPOLOGY_AWARE_SCHEDULING, "status.unhealthyNodes is set"
 
 
-def _claims(workload: Raw, around: Surroundings) -> Iterator[tuple[Feature, str]]:
+def _claims(workload: Raw, around: ClusterFacts) -> Iterator[tuple[Feature, str]]:
     """Yield claims of a workload without quota; once it has some, its status says exactly what it uses."""
     if not around.gates.kueue_dra_integration or is_true(conditions(workload), "QuotaReserved"):
         return
     feature = Feature.DYNAMIC_RESOURCE_ALLOCATION
-    mappings = ((around.configuration or {}).get("resources") or {}).get("deviceClassMappings")
+    mappings = (around.configuration.get("resources") or {}).get("deviceClassMappings")
     for path, spec in _pod_specs(workload):
         if spec.get("resourceClaims"):
             yield feature, f"{path}.template.spec.resourceClaims is set"
@@ -253,34 +271,29 @@ def _elastic(workload: Raw, gates: FeatureGates) -> Iterator[tuple[Feature, str]
         yield Feature.ELASTIC_WORKLOADS, f"annotation {_SLICE_ANNOTATION} is set"
 
 
-def _gates_of_unknown_worker(workload: Raw, around: Surroundings) -> Iterator[tuple[Feature, str]]:
-    if around.configuration is None and (workload.get("spec") or {}).get("preemptionGates"):
-        yield Feature.PREEMPTION_GATES, "spec.preemptionGates is set, and it is unknown whether the worker honours it"
-
-
-def _unsupported_in_queue(spec: Raw, around: Surroundings) -> Iterator[tuple[Feature, Effect, str]]:
+def _unsupported_in_queue(spec: Raw, around: ClusterFacts) -> Iterator[tuple[Feature, FindingEffect, str]]:
     gates, names = around.gates, flavor_names(spec)
     with_topology = [name for name in names if ((around.flavors.get(name) or {}).get("spec") or {}).get("topologyName")]
     if gates.topology_aware_scheduling and names and len(with_topology) == len(names):
         detail = f"all its flavors have a topology: {', '.join(with_topology)}"
-        yield Feature.TOPOLOGY_AWARE_SCHEDULING, Effect.UNSUPPORTED, detail
+        yield Feature.TOPOLOGY_AWARE_SCHEDULING, FindingEffect.UNSUPPORTED, detail
     mode = (spec.get("admissionScope") or {}).get("admissionMode")
-    is_configured = (around.configuration or {}).get("admissionFairSharing") is not None
+    is_configured = around.configuration.get("admissionFairSharing") is not None
     if gates.admission_fair_sharing and mode == "UsageBasedAdmissionFairSharing" and is_configured:
         detail = "spec.admissionScope orders its workloads by the past usage of their LocalQueues"
-        yield Feature.ADMISSION_FAIR_SHARING, Effect.UNSUPPORTED, detail
+        yield Feature.ADMISSION_FAIR_SHARING, FindingEffect.UNSUPPORTED, detail
     if gates.concurrent_admission and spec.get("concurrentAdmissionPolicy") is not None:
-        yield Feature.CONCURRENT_ADMISSION, Effect.UNSUPPORTED, "spec.concurrentAdmissionPolicy is set"
+        yield Feature.CONCURRENT_ADMISSION, FindingEffect.UNSUPPORTED, "spec.concurrentAdmissionPolicy is set"
 
 
-def _admission_checks(spec: Raw, around: Surroundings) -> Iterator[tuple[Feature, Effect, str]]:
+def _admission_checks(spec: Raw, around: ClusterFacts) -> Iterator[tuple[Feature, FindingEffect, str]]:
     rules = (spec.get("admissionChecksStrategy") or {}).get("admissionChecks") or ()
     for rule in rules:
         name, flavors = rule.get("name"), rule.get("onFlavors") or ()
         reach = f" for flavors {', '.join(flavors)}" if flavors else ""
         if around.check_controllers.get(name) == MULTIKUEUE_NAME:
             detail = f"check {name}{reach}: QuotaReserved predicted, dispatch to workers is not"
-            yield Feature.MULTIKUEUE_DISPATCH, Effect.PARTIAL, detail
+            yield Feature.MULTIKUEUE_DISPATCH, FindingEffect.PARTIAL, detail
         else:
             detail = f"check {name}{reach}: QuotaReserved predicted, Admitted unknown"
-            yield Feature.ADMISSION_CHECKS, Effect.PARTIAL, detail
+            yield Feature.ADMISSION_CHECKS, FindingEffect.PARTIAL, detail

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from config.api.quantity import QuantityError, add, request_amount
-from engine.errors import FieldError
-from engine.quota.flavor_resource import FlavorResource, FlavorResourceTable
 from engine.requests.requests import count_after_reclaim, read_count, reclaimable_counts, scale_to_count
+from engine.vocabulary.errors import FieldError
+from engine.vocabulary.flavor_resource import FlavorResource, FlavorResourceTable
 
 Usage = tuple[tuple[FlavorResource, int], ...]
 """Amounts by flavor and resource, each at most once."""

@@ -1,15 +1,16 @@
 """Which objects can be used at all: the errors that a person gets instead of a traceback or a silent default.
 
 An error names object, field and what is allowed. What Kueue accepts and answers with a verdict (a stopped queue, a
-missing flavor, a cycle of cohorts, a missing LocalQueue) is no error here; see `engine.activity` and the queues.
-Values are checked in v1beta2, whichever version came in. Rules across fields are in `engine.webhook_rules`.
+missing flavor, a cycle of cohorts, a missing LocalQueue) is not an error here; see `engine.objects.activity` and the
+queues. Values are checked in v1beta2, whichever version came in. Rules across fields are in
+`engine.objects.webhook_rules`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
+from config.api.meta import Raw
 from config.api.selectors import SelectorError, check_selector
-from engine.errors import FieldError, InvalidObjectError
 from engine.objects.convert import normalize
 from engine.objects.field_checks import (
     block_at,
@@ -26,8 +27,7 @@ from engine.objects.field_checks import (
 )
 from engine.objects.shapes import shape_errors
 from engine.objects.time_based import read_min_admit_duration
-
-Raw = Mapping[str, Any]
+from engine.vocabulary.errors import FieldError, InvalidObjectError
 
 _COUNT: Final = range(2**31)
 _GENERATION: Final = range(2**63)
@@ -36,14 +36,6 @@ _FUNGIBILITY: Final = ("MayStopSearch", "TryNextFlavor")
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _CONDITION_STATUSES: Final = ("True", "False", "Unknown")
 _NAMESPACED: Final = frozenset({"Workload", "LocalQueue", "LimitRange"})
-
-
-def load_object(raw: object) -> Raw:
-    """Return a raw object as the engine reads it, v1beta2 and with defaults; raise the first error of one it cannot."""
-    if not isinstance(raw, Mapping):
-        raise InvalidObjectError("object", "", FieldError("manifest", f"{raw!r} is not allowed: must be a map"))
-    check_object(raw)
-    return normalize(raw)
 
 
 def check_object(raw: Raw) -> None:

@@ -4,15 +4,13 @@ The engine can still compute with such an object (Kueue's scheduler could), so t
 wrote the manifest, not errors. Objects are v1beta2, with defaults, and free of `validate_objects` errors.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
+from config.api.meta import Raw
 from config.api.quantity import parse_quantity
-from engine.errors import FieldError
-from engine.features import FeatureGates
 from engine.objects.boost import refused_boost
-
-Raw = Mapping[str, Any]
+from engine.vocabulary.errors import FieldError
+from engine.vocabulary.features import FeatureGates
 
 
 def find_refusals(raw: Raw, gates: FeatureGates) -> list[FieldError]:

@@ -12,11 +12,11 @@ from sys import intern
 from typing import Any, Final, NamedTuple
 
 from config.api.meta import NANOSECONDS, ZERO_TIME_NS, ObjectKey, parse_time
-from engine.configuration import KueueConfiguration, RequeuingTimestamp
-from engine.features import FeatureGates
 from engine.objects.boost import effective_priority, preemption_cost, priority_boost
+from engine.objects.configuration import KueueConfiguration, RequeuingTimestamp
 from engine.objects.usage import Usage, UsageReader
-from engine.quota.flavor_resource import FlavorResource, FlavorResourceTable
+from engine.vocabulary.features import FeatureGates
+from engine.vocabulary.flavor_resource import FlavorResource, FlavorResourceTable
 
 _MILLISECOND: Final = 1_000_000
 ADMISSION_GATED_BY: Final = "kueue.x-k8s.io/admission-gated-by"
@@ -35,7 +35,17 @@ class OrderKey(NamedTuple):
 class AdmittedWorkload:
     """A workload that holds quota."""
 
-    __slots__ = ("cluster_queue", "is_evicted", "key", "order", "priority", "queue_time_ns", "usage", "uses")
+    __slots__ = (
+        "cluster_queue",
+        "has_ready_pods",
+        "is_evicted",
+        "key",
+        "order",
+        "priority",
+        "queue_time_ns",
+        "usage",
+        "uses",
+    )
 
     def __init__(
         self,
@@ -46,7 +56,9 @@ class AdmittedWorkload:
         priority: int,
         order: OrderKey,
         queue_time_ns: int,
+        *,
         is_evicted: bool,
+        has_ready_pods: bool,
     ) -> None:
         self.key: Final = key
         self.cluster_queue: Final = cluster_queue
@@ -56,6 +68,7 @@ class AdmittedWorkload:
         self.order: Final = order
         self.queue_time_ns: Final = queue_time_ns
         self.is_evicted: Final = is_evicted
+        self.has_ready_pods: Final = has_ready_pods
 
     def on_its_way_out(self) -> "AdmittedWorkload":
         """Return it as it is once it was evicted, while it still holds its quota."""
@@ -68,6 +81,7 @@ class AdmittedWorkload:
             self.order,
             self.queue_time_ns,
             is_evicted=True,
+            has_ready_pods=self.has_ready_pods,
         )
 
     @property
@@ -155,6 +169,7 @@ class WorkloadReader:
             order=OrderKey(priority + cost, -_transition_time(conditions["QuotaReserved"]), metadata.get("uid") or ""),
             queue_time_ns=self._queue_time(metadata, conditions),
             is_evicted=_is_true(conditions, "Evicted"),
+            has_ready_pods=_is_true(conditions, "PodsReady"),
         )
 
     def _waiting(

@@ -1,1 +1,1 @@
-"""What a worker would do with a job that nobody submitted yet, by how much it does not fit, how large it could be."""
+"""What a worker would do with a job that was not submitted yet, what it lacks, and how large it could be."""

@@ -5,13 +5,12 @@ asks for few sizes. Invariant: the size that is found is taken, and the next lar
 would jump to another flavor it may be taken again; that is not looked for.
 """
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from engine.forecasting.forecast import Verdict
-
-Raw = Mapping[str, Any]
+from config.api.meta import Raw
+from engine.forecasting.forecast import ForecastVerdict
 
 MAX_SIZE: Final = 1_000_000
 """No larger size is tried; a worker without a limit for what the job asks for is said to take at least so many."""
@@ -28,8 +27,8 @@ class Sizes:
     with_preemption: int
 
 
-WITHOUT_PREEMPTION: Final = frozenset({Verdict.FITS})
-WITH_PREEMPTION: Final = frozenset({Verdict.FITS, Verdict.PREEMPTS})
+WITHOUT_PREEMPTION: Final = frozenset({ForecastVerdict.FITS})
+WITH_PREEMPTION: Final = frozenset({ForecastVerdict.FITS, ForecastVerdict.PREEMPTS})
 
 
 def find_largest(asked: int) -> Search:
@@ -49,9 +48,9 @@ def find_largest(asked: int) -> Search:
     return low
 
 
-def find_sizes(asked: int) -> Generator[int, Verdict, Sizes]:
+def find_sizes(asked: int) -> Generator[int, ForecastVerdict, Sizes]:
     """Search for both sizes; each size is asked for once, although both searches may want it."""
-    known: dict[int, Verdict] = {}
+    known: dict[int, ForecastVerdict] = {}
     found = []
     for taken in (WITHOUT_PREEMPTION, WITH_PREEMPTION):
         search = find_largest(asked)

@@ -8,15 +8,15 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from config.api.meta import ObjectKey
-from engine.pods.answer import Forecast, Outcome, Reason, ReasonCode, Result, UnitKind
-from engine.pods.effort import Effort
-from engine.pods.group_preemption import GroupCycle
-from engine.pods.membership import mismatch
-from engine.pods.model import PodModel
-from engine.pods.pod_preemption import PodCycle
-from engine.pods.snapshot import SMALLEST_SAMPLE, Snapshot
-from engine.pods.unmodelled import concerns
-from engine.pods.values import Mode, PendingPod, PodGroup
+from engine.pods.search.group_preemption import GroupCycle
+from engine.pods.search.pod_preemption import PodCycle
+from engine.pods.state.model import PodModel
+from engine.pods.state.snapshot import SMALLEST_SAMPLE, NodeSnapshot
+from engine.pods.values.answer import PodCycleOutcome, PodCycleResult, PodForecast, Reason, ReasonCode, UnitKind
+from engine.pods.values.membership import mismatch
+from engine.pods.values.unmodelled import concerns
+from engine.pods.values.values import PendingPod, PodGroup, SchedulerMode
+from engine.vocabulary.effort import Effort
 
 FREE_CHOICES: Final = 512
 """How many ways are followed where the scheduler chooses freely; beyond it an answer is marked incomplete."""
@@ -37,8 +37,13 @@ class Bounds:
 
 
 def predict_pod(
-    model: PodModel, key: ObjectKey, mode: Mode = Mode.V1_37, *, explain: bool = False, bounds: Bounds | None = None
-) -> Forecast:
+    model: PodModel,
+    key: ObjectKey,
+    mode: SchedulerMode = SchedulerMode.V1_37,
+    *,
+    explain: bool = False,
+    bounds: Bounds | None = None,
+) -> PodForecast:
     """Forecast a pending pod; a member of a group is scheduled with its group, so the answer is the group's."""
     bounds = bounds or Bounds()
     pod = model.pending.get(key)
@@ -48,7 +53,7 @@ def predict_pod(
         return predict_group(model, pod.group, mode, explain=explain, bounds=bounds)
     if pod.is_terminating:
         raise NotPendingError(f"Pod {key} is being deleted and will not be scheduled")
-    snapshot = Snapshot(model, [key], bounds.effort)
+    snapshot = NodeSnapshot(model, [key], bounds.effort)
     refused = _unsupported(model, UnitKind.POD, key, [pod], mode)
     if refused is not None:
         return refused
@@ -57,8 +62,13 @@ def predict_pod(
 
 
 def predict_group(
-    model: PodModel, key: ObjectKey, mode: Mode = Mode.V1_37, *, explain: bool = False, bounds: Bounds | None = None
-) -> Forecast:
+    model: PodModel,
+    key: ObjectKey,
+    mode: SchedulerMode = SchedulerMode.V1_37,
+    *,
+    explain: bool = False,
+    bounds: Bounds | None = None,
+) -> PodForecast:
     """Forecast a group of which pods are pending."""
     bounds = bounds or Bounds()
     waiting = model.pending_members(key)
@@ -68,19 +78,19 @@ def predict_group(
     group = model.groups.get(key)
     gate = _gate(model, key, group, len(waiting))
     if group is None or gate is not None:
-        return Forecast(UnitKind.POD_GROUP, key, mode, (Outcome(Result.GATED, reason=gate),))
+        return PodForecast(UnitKind.POD_GROUP, key, mode, (PodCycleOutcome(PodCycleResult.GATED, reason=gate),))
     refused = _unsupported(model, UnitKind.POD_GROUP, key, members, mode)
     if refused is not None:
         return refused
     disagreement = mismatch(group, members, model.bound_members(key).values(), mode)
     if disagreement is not None:
-        return Forecast(UnitKind.POD_GROUP, key, mode, (Outcome(Result.ERROR, reason=disagreement),))
-    snapshot = Snapshot(model, (pod.key for pod in waiting), bounds.effort)
+        return PodForecast(UnitKind.POD_GROUP, key, mode, (PodCycleOutcome(PodCycleResult.ERROR, reason=disagreement),))
+    snapshot = NodeSnapshot(model, (pod.key for pod in waiting), bounds.effort)
     forecast = GroupCycle(snapshot, group, members, mode, limit=_limit(snapshot, bounds), explains=explain).run()
     return _with_approximations(forecast, model, members)
 
 
-def _limit(snapshot: Snapshot, bounds: Bounds) -> int:
+def _limit(snapshot: NodeSnapshot, bounds: Bounds) -> int:
     """Return how many free choices are followed: where the scheduler samples nodes, listing ties has no meaning."""
     return 1 if len(snapshot.nodes) >= SMALLEST_SAMPLE else bounds.choices
 
@@ -100,13 +110,13 @@ def _gate(model: PodModel, key: ObjectKey, group: PodGroup | None, waiting: int)
 
 
 def _unsupported(
-    model: PodModel, kind: UnitKind, key: ObjectKey, pods: Sequence[PendingPod], mode: Mode
-) -> Forecast | None:
+    model: PodModel, kind: UnitKind, key: ObjectKey, pods: Sequence[PendingPod], mode: SchedulerMode
+) -> PodForecast | None:
     field = next(_unsupported_fields(model, kind, key, pods), None)
     if field is None:
         return None
     reason = Reason(ReasonCode.UNSUPPORTED, field)
-    return Forecast(kind, key, mode, (Outcome(Result.UNSUPPORTED, reason=reason),))
+    return PodForecast(kind, key, mode, (PodCycleOutcome(PodCycleResult.UNSUPPORTED, reason=reason),))
 
 
 def _unsupported_fields(model: PodModel, kind: UnitKind, key: ObjectKey, pods: Sequence[PendingPod]) -> Iterator[str]:
@@ -123,7 +133,7 @@ def _unsupported_fields(model: PodModel, kind: UnitKind, key: ObjectKey, pods: S
                 yield f'Pod "{bound.key}": {term.field}'
 
 
-def _with_approximations(forecast: Forecast, model: PodModel, pods: Sequence[PendingPod]) -> Forecast:
+def _with_approximations(forecast: PodForecast, model: PodModel, pods: Sequence[PendingPod]) -> PodForecast:
     found = dict.fromkeys([*forecast.approximate, *_approximations(model, pods)])
     return replace(forecast, approximate=tuple(found))
 

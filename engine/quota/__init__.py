@@ -1,1 +1,1 @@
-"""The books: quota and usage over the forest of cohorts, and shares of what is borrowed."""
+"""Quota: the tree of cohorts with nominal quota and usage, and the shares of fair sharing."""

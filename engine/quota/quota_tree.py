@@ -10,12 +10,12 @@ Invariant: the usage of a cohort's cell is the sum over its children of what exc
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from config.api.quantity import add, sub
-from engine.quota.flavor_resource import FlavorResource
+from engine.vocabulary.flavor_resource import FlavorResource
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from engine.quota.cluster_queue import ClusterQueue
+    from engine.cluster.cluster_queue import ClusterQueue
 
 
 class Quota(NamedTuple):
@@ -170,7 +170,7 @@ class QuotaNode:
         self.weight = 1.0
         self.cells: dict[FlavorResource, QuotaCell] = {}
         self.known_cells: tuple[tuple[str, QuotaCell], ...] = ()
-        # Caches of engine.shares; the first is dropped with every change of usage, the last with every change of quota.
+        # Caches of `engine.quota.shares`; `share` is dropped when usage changes, `lendable` when a quota changes.
         self.share: tuple[int, float] | None = None
         self.is_borrowing = False
         self.lendable: dict[str, int] | None = None

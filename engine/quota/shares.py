@@ -7,7 +7,7 @@ equal. The share of a node is kept on the node until its usage changes.
 
 from typing import Final
 
-from config.api.quantity import UNLIMITED, add, sub
+from config.api.quantity import add, sub
 from engine.quota.quota_tree import CohortNode, QuotaNode
 
 Share = tuple[int, float]
@@ -23,12 +23,6 @@ def share_of(node: QuotaNode) -> Share:
     if share is None:
         share = node.share = _compute(node)
     return share
-
-
-def rounded_share(node: QuotaNode) -> int:
-    """Return the share as Kueue publishes it in status: rounded up, the largest integer for a weightless borrower."""
-    tier, value = share_of(node)
-    return UNLIMITED if tier == _WEIGHTLESS_BORROWER else -int(-value // 1)
 
 
 def _compute(node: QuotaNode) -> Share:

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from engine.flavors.assignment import Assignment, Mode
-from engine.flavors.flavor_grading import Grade, Possibility, is_preferred
-from engine.nomination import Nomination
+from engine.cluster.cluster_queue import ClusterQueue
 from engine.objects.specs import ClusterQueueSpec
-from engine.quota.cluster_queue import ClusterQueue
-from engine.quota.flavor_resource import FlavorResource
-from engine.reporting.messages import exceeds_capacity, exceeds_unused_quota
 from engine.reporting.status import UnadmittedReason
+from engine.search.flavor_grading import Grade, Possibility, is_preferred
+from engine.search.nomination import NominationSearch
+from engine.vocabulary.assignment import Assignment, AssignmentMode
+from engine.vocabulary.flavor_resource import FlavorResource
+from engine.vocabulary.messages import exceeds_capacity, exceeds_unused_quota
 
 _SEVERITY: Final = {
     None: 0,
@@ -97,7 +97,7 @@ class AttemptRecorder:
         return [self.by_pod_set.setdefault(name, {}).setdefault(flavor, FlavorAttempt(flavor)) for name in pod_sets]
 
 
-def considered_flavors(nomination: Nomination, assignment: Assignment) -> str:
+def considered_flavors(nomination: NominationSearch, assignment: Assignment) -> str:
     """Return the part of the reservation's event that tells what else was looked at; empty if there is nothing."""
     if assignment.borrowing == 0 and _takes_first_flavors(assignment, nomination.spec):
         return ""
@@ -112,13 +112,13 @@ def considered_flavors(nomination: Nomination, assignment: Assignment) -> str:
     return " | ".join(told)
 
 
-def no_fit_reason(nomination: Nomination, assignment: Assignment) -> UnadmittedReason | None:
+def no_fit_reason(nomination: NominationSearch, assignment: Assignment) -> UnadmittedReason | None:
     """Return why nothing fits: the least severe cause among alternatives, the most severe among what is needed."""
     recorder = AttemptRecorder(nomination.queue, nomination.spec)
     nomination.retrace(assignment, recorder)
     overall: UnadmittedReason | None = None
     for pod_set in assignment.pod_sets:
-        if pod_set.mode is not Mode.NO_FIT:
+        if pod_set.mode is not AssignmentMode.NO_FIT:
             continue
         attempts = recorder.by_pod_set.get(pod_set.name, {})
         cause = _cause_of(attempts, nomination.spec) if attempts else UnadmittedReason.NO_MATCHING_FLAVOR

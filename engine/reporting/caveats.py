@@ -3,16 +3,20 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from engine.model import ClusterModel
+from config.api.meta import ObjectKey
+from engine.cluster.model import ClusterModel
+from engine.cluster.queueing import NominatedWorkload
 from engine.objects.unsupported import (
-    Effect,
-    Finding,
-    Surroundings,
+    ClusterFacts,
+    FindingEffect,
+    UnsupportedFeature,
+    cluster_findings,
     cluster_queue_findings,
+    in_flight_finding,
     limit_range_findings,
     workload_findings,
 )
-from engine.queueing import Entry
+from engine.objects.workloads import AdmittedWorkload
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,43 +29,59 @@ class Caveats:
     labels: tuple[str, ...] = ()
 
 
-def caveats_of(model: ClusterModel, entry: Entry) -> Caveats:
+def caveats_of(model: ClusterModel, entry: NominatedWorkload) -> Caveats:
     """Return what limits a prediction about this workload."""
-    around = _surroundings(model, entry)
+    around = _cluster_facts(model, entry)
     namespace = entry.workload.key.namespace
     findings = (
+        *cluster_findings(around, lambda: _has_pods_not_ready(model)),
         *workload_findings(entry.workload.raw, around),
         *cluster_queue_findings(entry.spec.raw, around),
         *limit_range_findings(namespace, model.request_context(namespace).limit_ranges),
     )
     if not findings:
         return Caveats()
-    unsupported = next((finding for finding in findings if finding.effect is Effect.UNSUPPORTED), None)
+    unsupported = next((finding for finding in findings if finding.effect is FindingEffect.UNSUPPORTED), None)
     return Caveats(
         unsupported=None if unsupported is None else f"unsupported: {_text(unsupported)}",
-        is_ambiguous=any(finding.effect is Effect.AMBIGUOUS for finding in findings),
+        is_ambiguous=any(finding.effect is FindingEffect.AMBIGUOUS for finding in findings),
         labels=_labels(findings),
     )
 
 
-def _surroundings(model: ClusterModel, entry: Entry) -> Surroundings:
+def in_flight_labels(model: ClusterModel, keys: Iterable[ObjectKey]) -> tuple[str, ...]:
+    """Return a label for each of these workloads that is evicted but still holds its quota."""
+    found = ((key, model.workload(key)) for key in keys)
+    return _labels(
+        in_flight_finding(key)
+        for key, workload in found
+        if isinstance(workload, AdmittedWorkload) and workload.is_evicted
+    )
+
+
+def _has_pods_not_ready(model: ClusterModel) -> bool:
+    return any(isinstance(each, AdmittedWorkload) and not each.has_ready_pods for each in model.workloads())
+
+
+def _cluster_facts(model: ClusterModel, entry: NominatedWorkload) -> ClusterFacts:
     flavors = {
         name: {"spec": {"topologyName": flavor.topology_name}}
         for name in entry.spec.flavors
         if (flavor := model.flavor(name)) is not None
     }
-    return Surroundings(
+    return ClusterFacts(
         gates=model.configuration.gates,
         configuration=model.configuration.raw,
+        is_assumed=model.configuration.is_assumed,
         flavors=flavors,
         check_controllers=model.check_controllers() if entry.spec.admission_checks else {},
     )
 
 
-def _labels(findings: Iterable[Finding]) -> tuple[str, ...]:
-    return tuple(_text(finding) for finding in findings if finding.effect is not Effect.UNSUPPORTED)
+def _labels(findings: Iterable[UnsupportedFeature]) -> tuple[str, ...]:
+    return tuple(_text(finding) for finding in findings if finding.effect is not FindingEffect.UNSUPPORTED)
 
 
-def _text(finding: Finding) -> str:
+def _text(finding: UnsupportedFeature) -> str:
     where = f" ({finding.object})" if finding.object else ""
     return f"{finding.feature}: {finding.detail}{where}"

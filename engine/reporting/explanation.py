@@ -9,15 +9,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from engine.flavors.flavor_grading import Grade, Possibility
+from engine.cluster.candidates import EligibilityRule
+from engine.cluster.cluster_queue import ClusterQueue
+from engine.cluster.forest import root_of
 from engine.objects.specs import PreemptionPolicy
 from engine.objects.workloads import AdmittedWorkload
-from engine.preemption.candidates import EligibilityRule
-from engine.preemption.search import Preemptor
-from engine.quota.cluster_queue import ClusterQueue
-from engine.quota.flavor_resource import FlavorResource
-from engine.quota.forest import root_of
 from engine.quota.quota_tree import CohortNode, QuotaNode
+from engine.search.flavor_grading import Grade, Possibility
+from engine.search.search import Preemptor
+from engine.vocabulary.flavor_resource import FlavorResource
 
 
 class Protection(StrEnum):
@@ -94,13 +94,13 @@ class UnsuitableFlavor:
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class NominationExplanation:
     """What was looked at, in order; with partial admission each attempted size looks again."""
 
     steps: tuple[ResourceTrial | UnsuitableFlavor, ...]
 
 
-class Recorder:
+class ExplanationRecorder:
     """Notes what flavor assignment looks at."""
 
     def __init__(self, preemptor: Preemptor) -> None:
@@ -135,9 +135,9 @@ class Recorder:
             )
         )
 
-    def explanation(self) -> Explanation:
+    def explanation(self) -> NominationExplanation:
         """Return everything noted so far."""
-        return Explanation(tuple(self._steps))
+        return NominationExplanation(tuple(self._steps))
 
 
 def _level(node: QuotaNode, fr: FlavorResource) -> QuotaLevel:

@@ -11,17 +11,15 @@ from typing import Any, Final, NamedTuple
 
 from config.api.meta import Condition
 from config.names import KUEUE_GROUP
-from engine.features import FeatureGates
-from engine.reporting.messages import PREEMPTION_GATED, PreemptionReason, cut_for_condition, cut_for_event
+from engine.vocabulary.features import FeatureGates
+from engine.vocabulary.gate_dialect import BLOCKED_ON_PREEMPTION_GATES, QUOTA_RESERVATION_BLOCKED
+from engine.vocabulary.messages import PREEMPTION_GATED, PreemptionReason, cut_for_condition, cut_for_event
 
 QUOTA_RESERVED: Final = "QuotaReserved"
 ADMITTED: Final = "Admitted"
 EVICTED: Final = "Evicted"
 PREEMPTED: Final = "Preempted"
 REQUEUED: Final = "Requeued"
-BLOCKED_ON_PREEMPTION_GATES: Final = "BlockedOnPreemptionGates"
-QUOTA_RESERVATION_BLOCKED: Final = "QuotaReservationBlocked"
-"""The signal's name in KEP-8303; Kueue v0.19.1 writes BLOCKED_ON_PREEMPTION_GATES."""
 
 PENDING: Final = "Pending"
 INADMISSIBLE: Final = "Inadmissible"
@@ -54,7 +52,7 @@ class EventType(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class WorkloadEvent:
     """One event on a workload."""
 
     type: EventType
@@ -167,40 +165,42 @@ def is_owned_by_single_pod(workload: Mapping[str, Any]) -> bool:
     return owners == [("v1", "Pod")]
 
 
-def reservation_event(cluster_queue: str, waited_seconds: float, considered_flavors: str = "") -> Event:
+def reservation_event(cluster_queue: str, waited_seconds: float, considered_flavors: str = "") -> WorkloadEvent:
     """Return the event of a reservation."""
     text = f"Quota reserved in ClusterQueue {cluster_queue}, wait time since queued was {waited_seconds:.0f}s"
     if considered_flavors:
         text += f"; Flavors considered: {considered_flavors}"
-    return Event(EventType.NORMAL, QUOTA_RESERVED, cut_for_event(text))
+    return WorkloadEvent(EventType.NORMAL, QUOTA_RESERVED, cut_for_event(text))
 
 
-def admission_event(cluster_queue: str) -> Event:
+def admission_event(cluster_queue: str) -> WorkloadEvent:
     """Return the event of an admission in the cycle of its reservation."""
-    return Event(
+    return WorkloadEvent(
         EventType.NORMAL, "Admitted", f"Admitted by ClusterQueue {cluster_queue}, wait time since reservation was 0s"
     )
 
 
-def pending_event(condition: Condition) -> Event:
+def pending_event(condition: Condition) -> WorkloadEvent:
     """Return the warning that goes with QuotaReserved=False."""
-    return Event(EventType.WARNING, condition.reason, cut_for_event(condition.message))
+    return WorkloadEvent(EventType.WARNING, condition.reason, cut_for_event(condition.message))
 
 
-def preemption_events(message: str, preemptor: PriorityParts, victim: PriorityParts) -> tuple[Event, Event]:
+def preemption_events(
+    message: str, preemptor: PriorityParts, victim: PriorityParts
+) -> tuple[WorkloadEvent, WorkloadEvent]:
     """Return the events on the victim: it is evicted, and why."""
     priorities = _priorities(preemptor, victim)
     return (
-        Event(EventType.NORMAL, "EvictedDueToPreempted", cut_for_event(message)),
-        Event(EventType.NORMAL, PREEMPTED, f"{message}; {priorities}"),
+        WorkloadEvent(EventType.NORMAL, "EvictedDueToPreempted", cut_for_event(message)),
+        WorkloadEvent(EventType.NORMAL, PREEMPTED, f"{message}; {priorities}"),
     )
 
 
 def preemptor_event(
     victim: str, victim_uid: str, cluster_queue: str, preemptor: PriorityParts, victim_priority: PriorityParts
-) -> Event:
+) -> WorkloadEvent:
     """Return the event on the preemptor about one victim."""
-    return Event(
+    return WorkloadEvent(
         EventType.NORMAL,
         "PreemptedWorkload",
         f"Preempted workload {victim} (UID: {victim_uid}) in ClusterQueue {cluster_queue}; "

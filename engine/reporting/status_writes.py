@@ -6,41 +6,20 @@ Kueue v0.19.1 writes, observable details included. Nothing is copied that does n
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
-from typing import Any, Final
+from typing import Any
 
 from config.api.meta import NANOSECONDS, Condition, ObjectKey, conditions, format_time, object_key
 from config.api.quantity import format_request
-from engine.features import FeatureGates
-from engine.flavors.assignment import Assignment
-from engine.preemption.gating import CLOSED
 from engine.reporting import status as written
-from engine.reporting.messages import PreemptionReason, check_reset_message
-from engine.reporting.status import Event
+from engine.reporting.status import WorkloadEvent
 from engine.requests.requests import WorkloadRequest
+from engine.search.gating import CLOSED
+from engine.vocabulary.assignment import Assignment
+from engine.vocabulary.features import FeatureGates
+from engine.vocabulary.gate_dialect import GateDialect
+from engine.vocabulary.messages import PreemptionReason, check_reset_message
 
 Status = Mapping[str, Any]
-
-_POD_GROUP_ANNOTATION: Final = "kueue.x-k8s.io/is-group-workload"
-
-
-class GateDialect(Enum):
-    """How a cluster spells preemption gates: the type of the signal, and the field with the state of a gate."""
-
-    KUEUE = written.BLOCKED_ON_PREEMPTION_GATES, "position"
-    """Kueue v0.19.1."""
-    KEP = written.QUOTA_RESERVATION_BLOCKED, "state"
-    """The text of KEP-8303."""
-
-    @property
-    def signal(self) -> str:
-        """The type of the condition that asks for an open gate."""
-        return self.value[0]
-
-    @property
-    def state_field(self) -> str:
-        """The field of `status.preemptionGates[]` with the state of a gate."""
-        return self.value[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +31,7 @@ class StatusWrite:
     resource_version: str
     before: Status
     after: Status
-    events: tuple[Event, ...] = ()
+    events: tuple[WorkloadEvent, ...] = ()
 
     @property
     def changes_status(self) -> bool:
@@ -74,7 +53,7 @@ class StatusWrite:
         }
 
 
-def write(raw: Mapping[str, Any], after: Status, events: Iterable[Event] = ()) -> StatusWrite:
+def write(raw: Mapping[str, Any], after: Status, events: Iterable[WorkloadEvent] = ()) -> StatusWrite:
     """Return the write that gives a raw Workload a new status."""
     metadata = raw["metadata"]
     uid, version = metadata.get("uid") or "", metadata.get("resourceVersion") or ""
@@ -184,7 +163,7 @@ def released_status(raw: Mapping[str, Any], now_ns: int, gates: FeatureGates) ->
     """Return the status of an evicted workload whose job has stopped."""
     before = conditions(raw)
     eviction, generation = before[written.EVICTED], generation_of(raw)
-    is_pod_owned = gates.skip_reassignment_for_pod_owned_workloads and is_owned_by_single_pod(raw)
+    is_pod_owned = gates.skip_reassignment_for_pod_owned_workloads and written.is_owned_by_single_pod(raw)
     requeued = written.requeued(eviction, now_ns, generation, is_pod_owned=is_pod_owned)
     pending = written.UnadmittedReason.PENDING_EVALUATION
     condition = written.quota_not_reserved(eviction.message, now_ns, generation, gates, pending)
@@ -214,15 +193,6 @@ def unreserved(raw: Mapping[str, Any], condition: Condition, now_ns: int, gates:
 def status_with(raw: Mapping[str, Any], changed: Mapping[str, Condition]) -> Status:
     """Return the status with these conditions in place of the old ones."""
     return _with_conditions(raw, changed)
-
-
-def is_owned_by_single_pod(raw: Mapping[str, Any]) -> bool:
-    """Tell whether the workload stands for one plain Pod, which cannot be started again."""
-    metadata = raw["metadata"]
-    owners: Sequence[Mapping[str, Any]] = metadata.get("ownerReferences") or []
-    if len(owners) != 1 or (metadata.get("annotations") or {}).get(_POD_GROUP_ANNOTATION) == "true":
-        return False
-    return (owners[0].get("kind"), owners[0].get("apiVersion")) == ("Pod", "v1")
 
 
 def generation_of(raw: Mapping[str, Any]) -> int:

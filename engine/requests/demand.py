@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from engine.flavors.suitability import PodPlacement
+from engine.placement.suitability import PodPlacement
 from engine.requests.requests import PodSetRequest, WorkloadRequest, scale_to_count
 
 _PODS = "pods"

@@ -9,9 +9,9 @@ from collections.abc import Hashable, Mapping
 from typing import Any
 
 from config.api.quantity import canonical_text
-from engine.features import FeatureGates
 from engine.requests.pod_resources import ContainerResources, PodResources, ResourceList
 from engine.requests.requests import PodSetRequest, WorkloadRequest
+from engine.vocabulary.features import FeatureGates
 
 ALLOWED_FLAVORS_ANNOTATION = "kueue.x-k8s.io/workload-allowed-resource-flavors"
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any, Final, NamedTuple, Self
 
 from config.api.quantity import QuantityError, parse_quantity
-from engine.errors import FieldError, InvalidObjectError
+from engine.vocabulary.errors import FieldError, InvalidObjectError
 
 CONTAINER: Final = "Container"
 POD: Final = "Pod"

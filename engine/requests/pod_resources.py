@@ -6,14 +6,14 @@ parsed once already, so that nothing downstream can fail. Quantities stay as the
 equivalence classes tell `1Gi` from `1073741824`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
 from config.api.quantity import QuantityError, parse_quantity
-from engine.errors import FieldError
 from engine.requests.limit_ranges import ItemSummary, LimitRangeSummary
+from engine.vocabulary.errors import FieldError
 
 ResourceList = Mapping[str, Any]
 """Resource name to quantity as written; read it only through `read_resource_list`."""
@@ -110,16 +110,6 @@ def read_resource_list(raw: object, field: str) -> ResourceList:
 def quantities(resources: ResourceList) -> dict[str, Fraction]:
     """Return the exact values of a list that was read already."""
     return {name: parse_quantity(value) for name, value in resources.items()}
-
-
-def runtime_class_overheads(runtime_classes: Iterable[Mapping[str, Any]]) -> dict[str, ResourceList]:
-    """Return the overhead of each raw RuntimeClass by name."""
-    return {
-        raw["metadata"]["name"]: read_resource_list(
-            (raw.get("overhead") or {}).get("podFixed"), f'RuntimeClass "{raw["metadata"]["name"]}": overhead.podFixed'
-        )
-        for raw in runtime_classes
-    }
 
 
 def _read_containers(

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from config.api.quantity import request_amount, saturate, to_amount
-from engine.errors import FieldError
 from engine.requests.limit_ranges import NO_LIMIT_RANGES, LimitRangeSummary
 from engine.requests.pod_resources import PodResources, ResourceList, pod_requests, read_pod_resources
 from engine.requests.resource_checks import outside_limit_ranges, requests_over_limits
 from engine.requests.transformations import NO_RULES, ResourceRules
+from engine.vocabulary.errors import FieldError
 
 _MAX_COUNT = 2**31 - 1
 

@@ -13,11 +13,6 @@ _PRIME: Final = 0x100000001B3
 _MASK: Final = 2**64 - 1
 
 
-def resource_hash(resource: str) -> int:
-    """Return the FNV-1a-64 hash of the name."""
-    return _order_key(resource)[0]
-
-
 def hash_order(resources: Iterable[str]) -> list[str]:
     """Sort resource names as Kueue's request vectors are sorted: by hash, equal hashes by name."""
     return sorted(resources, key=_order_key)

@@ -10,8 +10,8 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any, Final, Self
 
-from engine.errors import FieldError
 from engine.requests.pod_resources import quantities, read_resource_list
+from engine.vocabulary.errors import FieldError
 
 
 class TransformationStrategy(StrEnum):

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from config.names import KUEUE_API_VERSION, KUEUE_GROUP
+from engine.vocabulary.gate_dialect import GateDialect
+from gates.assembly.gate_support import judge_replica
 from gates.diagnosis.finding import Finding, Severity, Topic, error, warning
-from gates.dialect import KUEUE, Dialect
-from gates.records import ReplicaRecord
-from gates.settings import UngatedPolicy
-from gates.support import judge_replica
-from gates.view import GateSupport
+from gates.model.settings import UngatedPolicy
+from gates.model.view import GateSupport
+from gates.wire.records import ReplicaRecord
 
 _GATE: Final = "MultiKueueOrchestratedPreemption"
 
@@ -39,14 +39,19 @@ def version_findings(cluster: str, served: Sequence[str], absent: Iterable[str])
         yield error(cluster, Topic.VERSIONS, message, "upgrade Kueue to a version that serves it")
         return
     for kind in absent:
-        yield error(cluster, Topic.VERSIONS, f"it does not serve {kind}", "install the definitions of this Kueue anew")
+        yield error(
+            cluster,
+            Topic.VERSIONS,
+            f"it does not serve {kind}",
+            "reinstall the CustomResourceDefinitions of this Kueue",
+        )
 
 
 def unserved_jobs(cluster: str, kinds: Iterable[str]) -> Iterator[Finding]:
-    """Conclude from kinds of jobs that the hub has and a worker has not."""
+    """Conclude from kinds of jobs that the hub serves and a worker does not."""
     for kind in kinds:
         message = f"it does not serve {kind}, which the hub does: such jobs never go there"
-        yield warning(cluster, Topic.VERSIONS, message, "install that kind there, or take it out of jobs.integrations")
+        yield warning(cluster, Topic.VERSIONS, message, "install that kind there, or remove it from jobs.integrations")
 
 
 def gate_findings(
@@ -54,14 +59,14 @@ def gate_findings(
     *,
     knows_gates: bool,
     replicas: Iterable[tuple[ReplicaRecord, int]],
-    dialect: Dialect | None,
+    dialect: GateDialect | None,
     policy: UngatedPolicy,
 ) -> Iterator[Finding]:
-    """Conclude from a schema, and from our copies with their ages, whether gates stop preemption there."""
+    """Conclude from a schema, and from our replicas with their ages, whether gates stop preemption there."""
     severity = Severity.ERROR if policy is UngatedPolicy.ALLOW else Severity.WARNING
     handled = "" if policy is UngatedPolicy.ALLOW else f" (workers[].gatesUnsupported is {policy})"
     if not knows_gates:
-        message = f"its Kueue does not know preemption gates: it preempts as soon as it has a copy{handled}"
+        message = f"its Kueue does not know preemption gates: it preempts as soon as it has a replica{handled}"
         yield Finding(
             cluster,
             Topic.GATES,
@@ -71,10 +76,10 @@ def gate_findings(
         )
         return
     if dialect is None:
-        message = "it does not tell how its Kueue spells preemption gates; taken as Kueue v0.19 does"
-        yield warning(cluster, Topic.GATES, message, "see that its API server publishes the schema of Workloads")
-    verdicts = [judge_replica(replica, dialect or KUEUE, age_ns) for replica, age_ns in replicas]
+        message = "its schema does not show how its Kueue names preemption gates; Kueue v0.19 is assumed"
+        yield warning(cluster, Topic.GATES, message, "make sure that its API server publishes the schema of Workloads")
+    verdicts = [judge_replica(replica, dialect or GateDialect.KUEUE, age_ns) for replica, age_ns in replicas]
     if GateSupport.MISSING in verdicts and GateSupport.HONOURED not in verdicts:
         shown = verdicts.count(GateSupport.MISSING)
-        message = f"its Kueue ignores preemption gates, as {shown} of our copies there show{handled}"
+        message = f"its Kueue ignores preemption gates, as {shown} of our replicas there show{handled}"
         yield Finding(cluster, Topic.GATES, severity, message, f"switch on the feature gate {_GATE} of its Kueue")

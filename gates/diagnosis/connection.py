@@ -1,4 +1,4 @@
-"""Findings about the way to a cluster: certificates, tokens, clocks. Pure: times come in."""
+"""Findings about the connection to a cluster: certificates, tokens, clocks. Pure: times are passed in."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Final
 
 from config.api.meta import format_time
 from gates.diagnosis.finding import Finding, Topic, error, warning
-from gates.settings import SECOND
+from gates.model.settings import SECOND
 
 DAY: Final = 24 * 3600 * SECOND
 TOKEN_NOTICE_NS: Final = 7 * DAY
@@ -38,30 +38,30 @@ class Handshake:
 
 @dataclass(frozen=True, slots=True)
 class Expiries:
-    """When the parts of a kubeconfig end; None for what does not end, or does not say so."""
+    """When the parts of a kubeconfig expire; None for what does not expire, or does not state it."""
 
     authority_ns: int | None = None
     client_certificate_ns: int | None = None
     token_ns: int | None = None
     token_is_renewed: bool = False
-    """Somebody renews the token file, so that only one that has ended is worth a word."""
+    """The token file is renewed from outside, so only an expired token is reported."""
 
 
 _REMEDIES: Final = {
     Trouble.UNREACHABLE: (
         Topic.REACHABILITY,
         "{server} cannot be reached: {detail}",
-        "check the address in its kubeconfig, and that the hub's network leads there",
+        "check the address in its kubeconfig, and that it can be reached from the hub's network",
     ),
     Trouble.SILENT: (
         Topic.REACHABILITY,
         "{server} does not answer: {detail}",
-        "check firewalls and network policies on the way, and that the API server runs",
+        "check firewalls and network policies in between, and that the API server is running",
     ),
     Trouble.UNTRUSTED: (
         Topic.TLS,
         "the certificate of {server} is not signed by the authority in the kubeconfig: {detail}",
-        "put the authority of that cluster into certificate-authority-data, for example by `turnstile worker rotate`",
+        "put the authority of that cluster into certificate-authority-data, for example with `turnstile worker rotate`",
     ),
     Trouble.MISNAMED: (
         Topic.TLS,
@@ -90,11 +90,11 @@ def handshake_findings(cluster: str, shaken: Handshake, now_ns: int) -> Iterator
 
 
 def expiry_findings(cluster: str, expiries: Expiries, now_ns: int) -> Iterator[Finding]:
-    """Conclude from when credentials end."""
+    """Conclude from when credentials expire."""
     yield from _certificate(cluster, "the authority in the kubeconfig", expiries.authority_ns, now_ns)
     yield from _certificate(cluster, "the client certificate", expiries.client_certificate_ns, now_ns)
     remedy = (
-        "renew it by `turnstile worker rotate`"
+        "renew it with `turnstile worker rotate`"
         if cluster != "hub"
         else "renew the token in the hub's kubeconfig, or use a token file that is renewed"
     )
@@ -102,9 +102,9 @@ def expiry_findings(cluster: str, expiries: Expiries, now_ns: int) -> Iterator[F
     if ends is None:
         return
     if ends <= now_ns:
-        yield error(cluster, Topic.TOKEN, f"the token ended at {format_time(ends)}", remedy)
+        yield error(cluster, Topic.TOKEN, f"the token expired at {format_time(ends)}", remedy)
     elif ends - now_ns <= TOKEN_NOTICE_NS and not expiries.token_is_renewed:
-        yield warning(cluster, Topic.TOKEN, f"the token ends at {format_time(ends)}, {_left(ends - now_ns)}", remedy)
+        yield warning(cluster, Topic.TOKEN, f"the token expires at {format_time(ends)}, {_left(ends - now_ns)}", remedy)
 
 
 def skew_findings(cluster: str, skew_ns: int) -> Iterator[Finding]:
@@ -123,10 +123,10 @@ def _certificate(cluster: str, what: str, ends_ns: int | None, now_ns: int) -> I
     if ends_ns is None:
         return
     if ends_ns <= now_ns:
-        yield error(cluster, Topic.TLS, f"{what} ended at {format_time(ends_ns)}", "renew it")
+        yield error(cluster, Topic.TLS, f"{what} expired at {format_time(ends_ns)}", "renew it")
     elif ends_ns - now_ns <= CERTIFICATE_NOTICE_NS:
         left = _left(ends_ns - now_ns)
-        yield warning(cluster, Topic.TLS, f"{what} ends at {format_time(ends_ns)}, {left}", "renew it before")
+        yield warning(cluster, Topic.TLS, f"{what} expires at {format_time(ends_ns)}, {left}", "renew it before then")
 
 
 def _left(span_ns: int) -> str:

@@ -17,8 +17,10 @@ class Topic(StrEnum):
 
     KUBECONFIG = "kubeconfig"
     REACHABILITY = "reachability"
+    ANSWERS = "answers"
     TLS = "tls"
     TOKEN = "token"  # noqa: S105 - a word, not a secret
+    IDENTITY = "identity"
     PERMISSIONS = "permissions"
     VERSIONS = "versions"
     GATES = "gates"
@@ -38,6 +40,17 @@ class Finding:
     severity: Severity
     message: str
     remedy: str
+
+
+def finding_document(finding: Finding) -> dict[str, str]:
+    """Return a finding as plain data."""
+    return {
+        "cluster": finding.cluster,
+        "topic": str(finding.topic),
+        "severity": str(finding.severity),
+        "message": finding.message,
+        "remedy": finding.remedy,
+    }
 
 
 def error(cluster: str, topic: Topic, message: str, remedy: str) -> Finding:

@@ -6,9 +6,9 @@ from typing import Final
 
 from config.api.meta import ObjectKey
 from config.names import FIELD_MANAGER, MULTIKUEUE_NAME
-from gates.activity import CheckRecord, ConfigRecord
 from gates.diagnosis.finding import Finding, Topic, error, warning
-from gates.marks import HubIdentity
+from gates.model.activity import CheckRecord, ConfigRecord
+from gates.model.marks import HubIdentity
 
 _SHOWN: Final = 5
 """How many objects of one sort are named; the rest is counted."""
@@ -48,16 +48,16 @@ def queue_findings(
 def namesake_findings(
     cluster: str, resource: str, wanted: frozenset[ObjectKey], found: Sequence[Marked], identity: HubIdentity
 ) -> Iterator[Finding]:
-    """Find objects of others that are called like what we have to create, and other hubs with our origin."""
+    """Find foreign objects with the names of objects that we have to create, and other hubs with our origin."""
     foreign = sorted(each.key for each in found if each.key in wanted and not identity.owns(each.origin, each.hub))
     if foreign:
-        message = f"{resource} of others are called like ours: {_named(foreign)}; ours cannot be created there"
+        message = f"{resource} that Turnstile did not create take names that it needs: {_named(foreign)}"
         remedy = "rename or delete them there, or give the hub's jobs other names"
         yield error(cluster, Topic.NAMESAKES, message, remedy)
     hubs = {each.hub for each in found if each.origin == identity.origin and each.hub not in ("", identity.hub)}
     if hubs:
-        message = f"another hub marks its {resource} there with our origin {identity.origin}"
-        yield error(cluster, Topic.NAMESAKES, message, "give each hub an origin of its own by hub.origin")
+        message = f"another hub marks its {resource} there with this hub's origin {identity.origin}"
+        yield error(cluster, Topic.NAMESAKES, message, "give each hub its own hub.origin")
 
 
 def check_findings(
@@ -71,19 +71,19 @@ def check_findings(
     for check in checks:
         if check.problem or check.config not in configs:
             why = check.problem or f'there is no MultiKueueConfig "{check.config}"'
-            message = f'AdmissionCheck "{check.name}" leads nowhere: {why}'
+            message = f'AdmissionCheck "{check.name}" cannot be used: {why}'
             yield error("hub", Topic.CHECKS, message, "set spec.parameters to a MultiKueueConfig that exists")
             continue
         absent = [name for name in configs[check.config].clusters if name not in known]
         if absent:
-            message = f'MultiKueueConfig "{check.config}" names workers that are not there: {", ".join(absent)}'
+            message = f'MultiKueueConfig "{check.config}" names workers that do not exist: {", ".join(absent)}'
             yield error(
-                "hub", Topic.CHECKS, message, "add them by `turnstile worker add`, or take them out of the list"
+                "hub", Topic.CHECKS, message, "add them with `turnstile worker add`, or remove them from the list"
             )
 
 
 @dataclass(frozen=True, slots=True)
-class StatusWrite:
+class StatusAuthor:
     """Who wrote a status last, as the API server noted it."""
 
     name: str
@@ -92,21 +92,23 @@ class StatusWrite:
 
 
 def rival_findings(
-    controller_name: str, checks: Iterable[StatusWrite], workloads: Sequence[StatusWrite]
+    controller_name: str, checks: Iterable[StatusAuthor], workloads: Sequence[StatusAuthor]
 ) -> Iterator[Finding]:
-    """Find signs of Kueue's own controller on checks that bear its name; nobody else can be taken for us."""
+    """Find signs of Kueue's own controller on checks that bear its name; no other controller can be mistaken for us."""
     if controller_name != MULTIKUEUE_NAME:
         return
     written = sorted(each.name for each in workloads)
     if written:
-        message = f"Kueue's own MultiKueue controller serves our Workloads: it last wrote {_named(written)}"
+        message = f"Kueue's own MultiKueue controller serves Turnstile's Workloads: it last wrote {_named(written)}"
         yield error("hub", Topic.RIVALS, message, RIVAL_REMEDY)
     for check in checks:
         if check.manager and check.manager != FIELD_MANAGER:
             message = (
                 f'AdmissionCheck "{check.name}" was last written by {check.manager} at {check.at}, not by Turnstile'
             )
-            yield warning("hub", Topic.RIVALS, message, f"if that is Kueue and it still runs so: {RIVAL_REMEDY}")
+            yield warning(
+                "hub", Topic.RIVALS, message, f"if that is Kueue's controller and it is still running: {RIVAL_REMEDY}"
+            )
 
 
 def _named(names: Sequence[object]) -> str:

@@ -8,24 +8,25 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any, Final
 
+from config.api.meta import Obj
 from config.names import ORIGIN_LABEL
-from gates import marks
 from gates.jobs.kinds import JobKind, Path
-from gates.marks import HubIdentity, copied_annotations
-
-Obj = dict[str, Any]
+from gates.model import marks
+from gates.model.marks import HubIdentity, copied_annotations
 
 PREBUILT: Final = "kueue.x-k8s.io/prebuilt-workload-name"
 ORIGIN_UID: Final = "kueue.x-k8s.io/multikueue-origin-uid"
 _LABEL_VALUE_LIMIT: Final = 63
 
 
-def remote_job(kind: JobKind, hub_job: Obj, workload: str, identity: HubIdentity) -> Obj:
-    """Make the object to create on the worker."""
+def remote_job(kind: JobKind, hub_job: Obj, workload: str, identity: HubIdentity, cluster: str = "") -> Obj:
+    """Make the object to create on the worker that is called `cluster`."""
     metadata = hub_job["metadata"]
     labels = {**(metadata.get("labels") or {}), ORIGIN_LABEL: identity.origin}
     annotations = copied_annotations(metadata.get("annotations"))
     annotations |= {marks.HUB: identity.hub, marks.HUB_UID: metadata["uid"]}
+    if cluster:
+        annotations[marks.CLUSTER] = cluster
     if kind.prebuilt:
         labels, annotations = name_workload(labels, annotations, workload)
     else:

@@ -24,16 +24,20 @@ class StatusSync(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ItemSizes:
-    """Groups of pods in a list. The numbers of a group, multiplied, are its pods; a number that is absent is 1."""
+    """Groups of pods in a list. The numbers of a group, multiplied, are its pods; a number that is absent is 1, and one
+    beyond the first that is 0 counts as 1.
+
+    Each group is the pod set of its name in small letters.
+    """
 
     path: Path
     name: str
     """The field that names a group."""
     factors: tuple[str, ...]
-    others: int
-    """How many pods there are beside the groups."""
     autoscaling: Path
     """Where a job says that the worker sizes it itself; then the hub cannot."""
+    least: str = ""
+    """The field below which a worker does not let the first number of a running group fall."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +65,14 @@ class JobKind:
     """Fields whose later changes on the hub are taken over by the running copy."""
     forward_elastic_only: bool = False
     """Take them over only for elastic jobs."""
+    size_limit: Path | None = None
+    """Where an elastic job says how many pods it has at most, whatever its size."""
     groups: ItemSizes | None = None
     """Where an elastic kind made of several groups of pods says how large each one is."""
     size: Path | None = None
     """Where a kind that has one Workload per replica says how many replicas it has."""
     integration: str = ""
     """The name by which configurations switch the kind on; Kueue's name of the integration."""
-    runs_on_hub: bool = False
-    """Made of pods that Kueue on the hub would start itself unless it knows better: off until asked for."""
 
     @property
     def is_changed_on_workers(self) -> bool:
@@ -117,6 +121,7 @@ SHIPPED: Final[tuple[JobKind, ...]] = (
         drop_labels=tuple((_POD_LABELS, label) for label in _JOB_LABELS),
         forward=(("spec", "parallelism"),),
         forward_elastic_only=True,
+        size_limit=("spec", "completions"),
     ),
     _job("jobset.x-k8s.io/jobset", "jobset.x-k8s.io", "v1alpha2", "JobSet"),
     *(_kubeflow(kind) for kind in ("TFJob", "PyTorchJob", "XGBoostJob", "PaddleJob", "JAXJob")),
@@ -138,8 +143,8 @@ SHIPPED: Final[tuple[JobKind, ...]] = (
             ("spec", "workerGroupSpecs"),
             "groupName",
             ("replicas", "numOfHosts"),
-            others=1,
             autoscaling=("spec", "enableInTreeAutoscaling"),
+            least="minReplicas",
         ),
     ),
     _job("ray.io/rayservice", "ray.io", "v1", "RayService", forward=(("spec", "serveConfigV2"),)),
@@ -152,7 +157,6 @@ SHIPPED: Final[tuple[JobKind, ...]] = (
         managed_by=None,
         status=StatusSync.POD,
         grouped_by="kueue.x-k8s.io/pod-group-name",
-        runs_on_hub=True,
     ),
     _job(
         "statefulset",
@@ -162,7 +166,6 @@ SHIPPED: Final[tuple[JobKind, ...]] = (
         managed_by=None,
         status=StatusSync.NOTHING,
         prebuilt=False,
-        runs_on_hub=True,
     ),
     _job(
         "leaderworkerset.x-k8s.io/leaderworkerset",
@@ -173,6 +176,5 @@ SHIPPED: Final[tuple[JobKind, ...]] = (
         status=StatusSync.NOTHING,
         prebuilt=False,
         size=("spec", "replicas"),
-        runs_on_hub=True,
     ),
 )

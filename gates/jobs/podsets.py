@@ -6,9 +6,9 @@ Names, order and counts are Kueue v0.19.1's. Kinds whose pods are told elsewhere
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from config.api.meta import Raw
 from gates.jobs.reading import LARGEST_COUNT, ManifestFieldError, block_at, count_at, items_at, needed_block_at, text_at
 
-Raw = Mapping[str, Any]
 PodSet = dict[str, Any]
 
 _MIN_PARALLELISM: Final = "kueue.x-k8s.io/job-min-parallelism"

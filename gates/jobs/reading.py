@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-Raw = Mapping[str, Any]
+from config.api.meta import Raw
 
 LARGEST_COUNT: Final = 1_000_000
 LARGEST_MANIFEST: Final = 1_000_000
@@ -64,5 +64,5 @@ def text_at(raw: Raw, name: str, place: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise ManifestFieldError(f"{place}.{name} is {value!r}: must be a text")
+        raise ManifestFieldError(f"{place}.{name} is {value!r}: must be a string")
     return value

@@ -8,31 +8,53 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, Final
 
-import orjson
-
+from config.api.meta import Obj, ObjectKey
 from config.names import MULTIKUEUE_NAME
-from gates import marks
 from gates.jobs.copying import field_at, manager_of, named_workload
-from gates.jobs.kinds import JobKind, Path
-
-Obj = dict[str, Any]
+from gates.jobs.kinds import JobKind, Path, StatusSync
+from gates.jobs.status import ENDED, checked_status, has
+from gates.model import marks
+from gates.model.fields import (
+    block,
+    compact_json,
+    flag,
+    items,
+    needed_text,
+    refusal,
+    refuses_odd_shapes,
+    text,
+    text_map,
+)
+from gates.model.job_plan import ObjectVersion
 
 _LARGEST_SIZE: Final = 1_000_000
 _COPIED_METADATA: Final = ("name", "namespace", "uid", "labels", "annotations")
-_ENDED: Final = frozenset({"Complete", "Failed"})
 
 
 @dataclass(frozen=True, slots=True)
-class PodGroup:
+class PodGroupSize:
     """One group of pods: its name, and the numbers that make its size, None where the job leaves one out."""
 
     name: str
     numbers: tuple[int | None, ...]
+    least: int = 0
+    """How many it has at least, of what its first number counts, whatever that says."""
 
     @property
     def pods(self) -> int:
-        """Return how many pods the group has."""
-        return prod(1 if number is None else number for number in self.numbers)
+        """Return how many pods the group has, as Kueue counts them: a number beyond the first is 1 at least."""
+        return self.pods_with(0)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Return the numbers as Kueue counts them: one that is absent is 1, one beyond the first is 1 at least."""
+        first, *others = (1 if number is None else number for number in self.numbers)
+        return (first, *(max(1, number) for number in others))
+
+    def pods_with(self, least: int) -> int:
+        """Return how many pods it has where the first number is raised to a minimum."""
+        first, *others = self.sizes
+        return max(first, least) * prod(others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,61 +80,82 @@ class JobRecord:
     deleted: bool = False
     document: bytes = b""
     """On the hub, while a copy may still have to be made of it: metadata and spec as JSON."""
-    groups: tuple[PodGroup, ...] = ()
+    groups: tuple[PodGroupSize, ...] = ()
     """The groups of an elastic job that has several, in the order of its list."""
     unsupported: str = ""
     """What the job asks for that cannot be had across clusters."""
+    cluster: str = ""
+    """The worker's name under which a remote job was written."""
+
+    @property
+    def key(self) -> ObjectKey:
+        """Return namespace and name."""
+        return ObjectKey(self.namespace, self.name)
+
+    @property
+    def version(self) -> ObjectVersion:
+        """Return which version of the object this is."""
+        return ObjectVersion(self.uid, self.resource_version)
 
 
 def job_reader(kind: JobKind, *, on_hub: bool = False) -> Callable[[Obj], JobRecord]:
-    """Return what reads objects of a kind, on the hub or on a worker."""
+    """Return what reads objects of a kind, on the hub or on a worker; it raises ValueError for what makes no sense."""
 
+    @refuses_odd_shapes
     def read(raw: Obj) -> JobRecord:
-        metadata = raw["metadata"]
-        labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
+        if not isinstance(raw, dict):
+            raise refusal("the object", raw, "a map")
+        metadata = block(raw, "metadata", "")
+        labels, annotations = text_map(metadata, "labels", "metadata"), text_map(metadata, "annotations", "metadata")
         elastic = annotations.get(marks.ELASTIC) == "true"
         manager = manager_of(kind, raw)
         return JobRecord(
-            namespace=metadata.get("namespace") or "",
-            name=metadata["name"],
-            uid=metadata["uid"],
-            resource_version=metadata["resourceVersion"],
+            namespace=text(metadata, "namespace", "metadata"),
+            name=needed_text(metadata, "name", "metadata"),
+            uid=needed_text(metadata, "uid", "metadata"),
+            resource_version=needed_text(metadata, "resourceVersion", "metadata"),
             origin=marks.origin_of(metadata),
             hub=marks.hub_of(metadata),
             hub_uid=marks.hub_uid_of(metadata),
-            workload=named_workload(raw),
-            group=str(labels.get(kind.grouped_by) or "") if kind.grouped_by else "",
+            workload=named_workload(raw) if kind.prebuilt else "",
+            group=labels.get(kind.grouped_by, "") if kind.grouped_by else "",
             manager=manager,
             elastic=elastic,
             size=_size(kind, raw),
             body=_body(kind, raw, elastic=elastic),
-            deleted=bool(metadata.get("deletionTimestamp")),
+            deleted=bool(text(metadata, "deletionTimestamp", "metadata")),
             document=_document(raw) if on_hub and manager == MULTIKUEUE_NAME else b"",
             groups=_groups(kind, raw) if elastic else (),
             unsupported=_unsupported(kind, raw) if elastic else "",
+            cluster=marks.cluster_of(metadata),
         )
 
     return read
 
 
 def _document(raw: Obj) -> bytes:
-    status = raw.get("status") or {}
-    ended = any(c.get("type") in _ENDED and c.get("status") == "True" for c in status.get("conditions") or ())
-    if ended:
+    if has(block(raw, "status", ""), ENDED):
         return b""
     metadata = {name: raw["metadata"][name] for name in _COPIED_METADATA if name in raw["metadata"]}
-    return orjson.dumps({"metadata": metadata, "spec": raw.get("spec") or {}})
+    return compact_json({"metadata": metadata, "spec": block(raw, "spec", "")}, "spec")
 
 
 def _body(kind: JobKind, raw: Obj, *, elastic: bool) -> Obj:
-    spec = raw.get("spec") or {}
-    kept = {field: spec[field] for field in ("suspend", "schedulingGates") if field in spec}
-    body: Obj = {"spec": kept, "status": raw.get("status") or {}}
-    if deletion := raw["metadata"].get("deletionTimestamp"):
+    """Keep what the rules of the kind look at, each of the type that they expect."""
+    spec = block(raw, "spec", "")
+    body: Obj = {"spec": {}, "status": checked_status(kind, block(raw, "status", ""))}
+    if kind.status is StatusSync.BATCH_JOB and "suspend" in spec:
+        body["spec"]["suspend"] = flag(spec, "suspend", "spec")
+    if kind.status is StatusSync.POD and "schedulingGates" in spec:
+        body["spec"]["schedulingGates"] = [gate for _, gate in items(spec, "schedulingGates", "spec")]
+    if deletion := text(raw["metadata"], "deletionTimestamp", "metadata"):
         body["metadata"] = {"deletionTimestamp": deletion}
     if elastic or not kind.forward_elastic_only:
         for path in kind.forward:
-            _put(body, path, field_at(raw, path))
+            value = field_at(raw, path)
+            _put(body, path, _count(value, ".".join(path)) if kind.forward_elastic_only else value)
+    if elastic and kind.size_limit is not None:
+        _put(body, kind.size_limit, _count(field_at(raw, kind.size_limit), ".".join(kind.size_limit)))
     return body
 
 
@@ -129,17 +172,20 @@ def _size(kind: JobKind, raw: Obj) -> int | None:
     return 1 if size is None else size
 
 
-def _groups(kind: JobKind, raw: Obj) -> tuple[PodGroup, ...]:
-    if kind.groups is None:
+def _groups(kind: JobKind, raw: Obj) -> tuple[PodGroupSize, ...]:
+    sizes = kind.groups
+    if sizes is None:
         return ()
-    sizes, place = kind.groups, ".".join(kind.groups.path)
-    items = field_at(raw, sizes.path) or ()
+    parent = field_at(raw, sizes.path[:-1])
+    if not isinstance(parent, dict):
+        return ()
     return tuple(
-        PodGroup(
-            str(item.get(sizes.name) or ""),
-            tuple(_count(item.get(each), f"{place}[{index}].{each}") for each in sizes.factors),
+        PodGroupSize(
+            text(item, sizes.name, place),
+            tuple(_count(item.get(each), f"{place}.{each}") for each in sizes.factors),
+            _count(item.get(sizes.least), f"{place}.{sizes.least}") or 0 if sizes.least else 0,
         )
-        for index, item in enumerate(items)
+        for place, item in items(parent, sizes.path[-1], ".".join(sizes.path[:-1]))
     )
 
 
@@ -153,6 +199,6 @@ def _count(value: Any, place: str) -> int | None:
     """Read a count that a user controls; what is no sensible count is refused."""
     if value is None:
         return None
-    if not isinstance(value, int) or not 0 <= value <= _LARGEST_SIZE:
-        raise ValueError(f"{place} is {value!r}: expected a number from 0 to {_LARGEST_SIZE}")
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _LARGEST_SIZE:
+        raise refusal(place, value, f"a number from 0 to {_LARGEST_SIZE}")
     return value

@@ -1,15 +1,16 @@
 """What of a remote job's status goes to the hub's job, and when it has to wait."""
 
-from typing import Any, Final
+from typing import Final, assert_never
 
+from config.api.meta import Obj
 from gates.jobs.kinds import JobKind, StatusSync
-from gates.view import JobSync
-
-Obj = dict[str, Any]
+from gates.model.fields import compact_json, items, needed_text, text, whole
+from gates.model.view import JobSync
 
 _SUSPENDED: Final = "Suspended"
 _RUNNING: Final = frozenset({"active", "ready", "terminating", "startTime"})
-_ENDED: Final = frozenset({"Complete", "Failed"})
+ENDED: Final = frozenset({"Complete", "Failed"})
+_READS_CONDITIONS: Final = frozenset({StatusSync.BATCH_JOB, StatusSync.POD})
 
 
 def hub_status(kind: JobKind, hub_job: Obj, remote_job: Obj, now: str) -> tuple[JobSync, Obj]:
@@ -24,11 +25,25 @@ def hub_status(kind: JobKind, hub_job: Obj, remote_job: Obj, now: str) -> tuple[
             return _pod(hub_job, here, there)
         case StatusSync.WHOLE:
             return _copied(here, there) if there else (JobSync.NONE, here)
+        case _:
+            assert_never(kind.status)
 
 
 def has_ended(kind: JobKind | None, job: Obj) -> bool:
     """Tell whether a job is certainly over; of most kinds that is not known."""
-    return kind is not None and kind.status is StatusSync.BATCH_JOB and _has(_status(job), _ENDED)
+    return kind is not None and kind.status is StatusSync.BATCH_JOB and has(_status(job), ENDED)
+
+
+def checked_status(kind: JobKind, status: Obj) -> Obj:
+    """Return a status as it came; raises `FieldError` where the rules of the kind could not read it."""
+    if kind.status in _READS_CONDITIONS:
+        for place, condition in items(status, "conditions", "status"):
+            needed_text(condition, "type", place)
+            text(condition, "status", place)
+    if kind.status is StatusSync.BATCH_JOB:
+        whole(status, "active", "status")
+    compact_json(status, "status")  # it has to be written to the hub
+    return status
 
 
 def stopped_status(kind: JobKind, hub_job: Obj, now: str) -> Obj | None:
@@ -40,10 +55,12 @@ def stopped_status(kind: JobKind, hub_job: Obj, now: str) -> Obj | None:
         case StatusSync.WHOLE:
             return {} if here else None
         case StatusSync.BATCH_JOB:
-            if not _is_suspended(hub_job) or not here.get("active") or _has(here, _ENDED):
+            if not _is_suspended(hub_job) or not here.get("active") or has(here, ENDED):
                 return None
             idle = {name: value for name, value in here.items() if name not in _RUNNING}
             return {**idle, "conditions": _with_suspended(here, now)}
+        case _:
+            assert_never(kind.status)
 
 
 def _batch_job(hub_job: Obj, remote_job: Obj, now: str) -> tuple[JobSync, Obj]:
@@ -53,11 +70,11 @@ def _batch_job(hub_job: Obj, remote_job: Obj, now: str) -> tuple[JobSync, Obj]:
     away.
     """
     here, there = _status(hub_job), _status(remote_job)
-    if not _is_suspended(hub_job) and "startTime" in here and "startTime" not in there and not _has(there, _ENDED):
+    if not _is_suspended(hub_job) and "startTime" in here and "startTime" not in there and not has(there, ENDED):
         return JobSync.DEFERRED, here
-    if not _is_suspended(hub_job) or _is_suspended(remote_job) or _has(there, _ENDED):
+    if not _is_suspended(hub_job) or _is_suspended(remote_job) or has(there, ENDED):
         return _copied(here, there)
-    if _has(here, {_SUSPENDED}):
+    if has(here, {_SUSPENDED}):
         return JobSync.DEFERRED, here
     return JobSync.COPY_STATUS, {**here, "conditions": _with_suspended(here, now)}
 
@@ -105,5 +122,8 @@ def _condition(status: Obj, type_: str) -> Obj | None:
     return next((c for c in status.get("conditions") or [] if c.get("type") == type_), None)
 
 
-def _has(status: Obj, types: frozenset[str] | set[str]) -> bool:
-    return any(c.get("type") in types and c.get("status") == "True" for c in status.get("conditions") or [])
+def has(status: Obj, types: frozenset[str] | set[str]) -> bool:
+    """Tell whether a condition of one of these types stands at True; what is no list of conditions has none."""
+    found = status.get("conditions")
+    entries = (entry for entry in found if isinstance(entry, dict)) if isinstance(found, list) else ()
+    return any(entry.get("type") == each for entry in entries if entry.get("status") == "True" for each in types)

@@ -1,1 +1,1 @@
-"""Plans for jobs that nobody submitted yet: what is asked for, and which worker would get it."""
+"""Plans for jobs that are not submitted yet: what they request, and which worker would get them."""

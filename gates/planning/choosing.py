@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from engine.forecasting.forecast import Verdict
-from engine.planning.outlook import Outlook
+from engine.forecasting.forecast import ForecastVerdict
+from engine.planning.prospect import Outlook
 from engine.planning.sizes import Sizes
-from gates.dispatch import nominate
-from gates.policies import Candidate, Pick, choose, usable
-from gates.settings import Dispatcher, GatePolicy, Settings, UngatedPolicy
-from gates.view import GateSupport, Group, HubWorkload, Reach, Worker
+from gates.decision.dispatch import nominate
+from gates.decision.policies import Candidate, Pick, choose, usable
+from gates.model.settings import Dispatcher, GatePolicy, Settings, UngatedPolicy
+from gates.model.view import GateSupport, HubWorkload, Reach, WorkerView, WorkloadView
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +33,17 @@ class Prospect:
 
     @property
     def takes(self) -> bool:
-        """Tell whether the worker would take the job, with or without preemption."""
-        return self.verdict in (Verdict.FITS, Verdict.PREEMPTS)
+        """Tell whether the worker would admit the job, with or without preemption."""
+        return self.verdict in (ForecastVerdict.FITS, ForecastVerdict.PREEMPTS)
 
     @property
-    def verdict(self) -> Verdict | None:
+    def verdict(self) -> ForecastVerdict | None:
         """Return what the forecast says."""
         return self.outlook.forecast.verdict if self.outlook is not None else None
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class PlannedWorker:
     """The worker that would get the job; no name if none would."""
 
     worker: str
@@ -52,36 +52,36 @@ class Choice:
     """Those that may get it as well, where only the order of arrival tells."""
 
 
-_NOBODY: Final = "no worker would take it now"
-_NOBODY_KNOWN: Final = "no worker is known to take it; about some nothing can be said"
+_NOBODY: Final = "no worker would admit it now"
+_NOBODY_KNOWN: Final = "no worker is known to admit it, and for some there is no forecast"
 
 
 def choose_worker(
     prospects: Sequence[Prospect], now_ns: int, settings: Settings, policies: Mapping[str, UngatedPolicy]
-) -> Choice:
+) -> PlannedWorker:
     """Choose among the workers of a job's check."""
     by_name = {prospect.name: prospect for prospect in prospects}
-    group = Group(HubWorkload("", "planned", "", ""), tuple(_worker(prospect) for prospect in prospects))
+    group = WorkloadView(HubWorkload("", "planned", "", ""), tuple(_worker(prospect) for prospect in prospects))
     first = [by_name[name] for name in nominate(group, now_ns, settings, policies).clusters]
     if not any(prospect.takes for prospect in first):
-        # Those of later rounds, or of whoever else nominates: all that may be nominated at all.
+        # Those of later rounds, or of an external dispatcher: all that may be nominated at all.
         everybody = nominate(group, now_ns, replace(settings, dispatcher=Dispatcher.ALL_AT_ONCE), policies)
         first = [by_name[name] for name in everybody.clusters]
-    fitting = [prospect for prospect in first if prospect.verdict is Verdict.FITS]
+    fitting = [prospect for prospect in first if prospect.verdict is ForecastVerdict.FITS]
     if fitting:
         return _among_fitting(fitting, settings)
-    asking = [prospect for prospect in first if prospect.verdict is Verdict.PREEMPTS]
+    asking = [prospect for prospect in first if prospect.verdict is ForecastVerdict.PREEMPTS]
     if asking:
         return _among_asking(asking, group, now_ns, settings)
-    return Choice("", _NOBODY if all(_is_certain(prospect) for prospect in prospects) else _NOBODY_KNOWN)
+    return PlannedWorker("", _NOBODY if all(_is_certain(prospect) for prospect in prospects) else _NOBODY_KNOWN)
 
 
 def _is_certain(prospect: Prospect) -> bool:
-    return prospect.verdict is Verdict.CANNOT
+    return prospect.verdict is ForecastVerdict.CANNOT
 
 
-def _worker(prospect: Prospect) -> Worker:
-    return Worker(
+def _worker(prospect: Prospect) -> WorkerView:
+    return WorkerView(
         prospect.name,
         prospect.position,
         reach=prospect.reach,
@@ -91,30 +91,32 @@ def _worker(prospect: Prospect) -> Worker:
     )
 
 
-def _among_fitting(fitting: list[Prospect], settings: Settings) -> Choice:
+def _among_fitting(fitting: list[Prospect], settings: Settings) -> PlannedWorker:
     first, others = fitting[0].name, tuple(prospect.name for prospect in fitting[1:])
     if settings.dispatcher is Dispatcher.EXTERNAL:
-        return Choice(first, "it fits there without preemption, if the controller that nominates allows it", others)
+        return PlannedWorker(first, "it fits there without preemption, if the external dispatcher nominates it", others)
     if settings.dispatcher is Dispatcher.FORECAST_FIRST and not others:
-        return Choice(first, "it fits there without preemption, and ForecastFirst tries it alone at first")
+        return PlannedWorker(first, "it fits there without preemption, and ForecastFirst tries it alone first")
     if not others:
-        return Choice(first, "it is the only one where it fits without preemption")
-    return Choice(first, "it fits there without preemption; of several the first to admit wins", others)
+        return PlannedWorker(first, "it is the only one where it fits without preemption")
+    return PlannedWorker(
+        first, "it fits there without preemption; if it fits on several, the first to admit wins", others
+    )
 
 
-def _among_asking(asking: list[Prospect], group: Group, now_ns: int, settings: Settings) -> Choice:
-    queue = [Candidate(worker, now_ns, is_late=False) for worker in group.listed if _is_in(worker, asking)]
-    # Nobody waits in a plan: grace only tells when the choice is made, not whom it falls on.
-    picked = choose(queue, group, now_ns, replace(settings, grace_ns=0, skip_futile=False))
+def _among_asking(asking: list[Prospect], view: WorkloadView, now_ns: int, settings: Settings) -> PlannedWorker:
+    queue = [Candidate(worker, now_ns, is_late=False) for worker in view.listed if _is_in(worker, asking)]
+    # A plan does not wait: grace only affects when the choice is made, not which worker is chosen.
+    picked = choose(queue, view, now_ns, replace(settings, grace_ns=0, skip_futile=False))
     name = picked.worker.name if isinstance(picked, Pick) else asking[0].name
     others = tuple(prospect.name for prospect in asking if prospect.name != name)
     if not others:
-        return Choice(name, "it is the only one that would make room, by preemption")
+        return PlannedWorker(name, "it is the only one that can make room by preemption")
     chosen = next(candidate.worker for candidate in queue if candidate.worker.name == name)
     if settings.policy is GatePolicy.LEAST_DISRUPTION and usable(chosen) is not None:
-        return Choice(name, "its preemption costs least, which LeastDisruption goes by")
-    return Choice(name, "the first to ask preempts; at the same moment the order of the MultiKueueConfig tells", others)
+        return PlannedWorker(name, "LeastDisruption chooses it: its preemption disrupts least")
+    return PlannedWorker(name, "the first to ask preempts; ties follow the order of the MultiKueueConfig", others)
 
 
-def _is_in(worker: Worker, asking: list[Prospect]) -> bool:
+def _is_in(worker: WorkerView, asking: list[Prospect]) -> bool:
     return any(prospect.name == worker.name for prospect in asking)

@@ -1,20 +1,25 @@
 """A plan as plain data, for the socket and for `-o json|yaml`; the tables are made from it, too."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
-from config.api.meta import NANOSECONDS, ObjectKey, format_time
+from config.api.meta import NANOSECONDS, Obj, format_time
 from config.api.quantity import format_amount
-from engine.forecasting.forecast import ForecastVictim, Verdict
-from engine.outlook.values import PodOutlook, PodVictim
-from engine.planning.outlook import Outlook, Shortfall
+from engine.forecasting.forecast import ForecastVerdict, ForecastVictim
+from engine.planning.prospect import Outlook, Shortfall
 from engine.planning.sizes import MAX_SIZE, Sizes
-from gates.planning.choosing import Choice, Prospect
+from engine.pod_outlook.values import PodOutlook
+from gates.model.forecast_documents import (
+    cost_document,
+    flavors_document,
+    pod_outlook_document,
+    pod_victim_document,
+    victim_document,
+)
+from gates.model.view import GateSupport
+from gates.planning.choosing import PlannedWorker, Prospect
 from gates.planning.wanted import Wanted
-from gates.view import GateSupport
-
-Obj = dict[str, Any]
 
 UNREACHABLE: Final = "Unreachable"
 FITS_BORROWING: Final = "FitsWithBorrowing"
@@ -36,7 +41,7 @@ def plan_document(
     priority: int,
     pod_set: str,
     prospects: Sequence[Prospect],
-    choice: Choice,
+    choice: PlannedWorker,
     now_ns: int,
 ) -> Obj:
     """Return everything that a plan says."""
@@ -102,12 +107,14 @@ def _worker(prospect: Prospect, now_ns: int) -> Obj:
         **entry,
         "message": forecast.message,
         "clusterQueue": forecast.cluster_queue,
-        "flavors": dict(forecast.flavors),
+        "flavors": flavors_document(forecast.flavors),
         "borrowing": forecast.borrowing,
         "victims": [_victim(victim, outlook, now_ns) for victim in forecast.victims],
-        "cost": {_camel(name): value for name, value in asdict(forecast.cost).items()},
-        "missing": [_shortfall(each) for each in outlook.shortfalls] if forecast.verdict is Verdict.CANNOT else [],
-        "unsuitable": list(outlook.unsuitable) if forecast.verdict is Verdict.CANNOT else [],
+        "cost": cost_document(forecast.cost),
+        "missing": [_shortfall(each) for each in outlook.shortfalls]
+        if forecast.verdict is ForecastVerdict.CANNOT
+        else [],
+        "unsuitable": list(outlook.unsuitable) if forecast.verdict is ForecastVerdict.CANNOT else [],
         "largest": _sizes(prospect.sizes),
         "pods": _pods(outlook.pods),
         "notes": notes,
@@ -118,29 +125,21 @@ def _verdict(prospect: Prospect) -> str:
     if prospect.outlook is None:
         return UNREACHABLE
     forecast = prospect.outlook.forecast
-    return FITS_BORROWING if forecast.verdict is Verdict.FITS and forecast.borrowing else str(forecast.verdict)
+    return FITS_BORROWING if forecast.verdict is ForecastVerdict.FITS and forecast.borrowing else str(forecast.verdict)
 
 
 def _gate_notes(prospect: Prospect) -> list[str]:
-    if prospect.gates is GateSupport.MISSING and prospect.verdict is Verdict.PREEMPTS:
-        return ["its Kueue does not honour preemption gates: it would preempt as soon as it has a copy"]
+    if prospect.gates is GateSupport.MISSING and prospect.verdict is ForecastVerdict.PREEMPTS:
+        return ["its Kueue does not honour preemption gates: it would preempt as soon as it has a replica"]
     return []
 
 
 def _victim(victim: ForecastVictim, outlook: Outlook, now_ns: int) -> Obj:
-    since = victim.running_since_ns
     costs = outlook.decided_costs
     return {
-        "workload": f"{victim.namespace}/{victim.name}",
-        "owner": victim.owner,
-        "clusterQueue": victim.cluster_queue,
-        "priority": victim.priority,
-        "pods": victim.pods,
-        "runningSeconds": None if since is None else max(0, now_ns - since) // NANOSECONDS,
-        "reason": victim.reason,
-        "preemptionCost": victim.preemption_cost,
-        "costInDecision": None if costs is None else costs.get(ObjectKey(victim.namespace, victim.name), 0),
-        "leavingAlready": victim.in_flight,
+        **victim_document(victim),
+        "runningSeconds": _running_seconds(victim.running_since_ns, now_ns),
+        "costInDecision": None if costs is None else costs.get(victim.key, 0),
     }
 
 
@@ -148,29 +147,18 @@ def _pods(outlook: PodOutlook | None) -> Obj | None:
     """Return what would become of the pods; None where they are not followed, or would not come."""
     if outlook is None:
         return None
-    return {
-        "verdict": str(outlook.verdict),
-        "mode": outlook.mode,
-        "message": outlook.message,
-        "pods": outlook.pods,
-        "complete": outlook.is_complete,
-        "victims": [_pod_victim(victim, outlook.made_ns) for victim in outlook.victims],
-        "outcomes": [{"evicted": list(each.evicted), "placesAll": each.places_all} for each in outlook.outcomes],
-        "cost": {_camel(name): value for name, value in asdict(outlook.cost).items()},
-        "approximate": list(outlook.approximate),
-    }
+    victims = [
+        {
+            **pod_victim_document(victim),
+            "runningSeconds": _running_seconds(victim.running_since_ns, outlook.made_ns),
+        }
+        for victim in outlook.victims
+    ]
+    return {**pod_outlook_document(outlook), "victims": victims}
 
 
-def _pod_victim(victim: PodVictim, now_ns: int) -> Obj:
-    since = victim.running_since_ns
-    return {
-        "pod": victim.written,
-        "node": victim.node,
-        "priority": victim.priority,
-        "podGroup": victim.group,
-        "violatesBudget": victim.violates_budget,
-        "runningSeconds": None if since is None else max(0, now_ns - since) // NANOSECONDS,
-    }
+def _running_seconds(since_ns: int | None, now_ns: int) -> int | None:
+    return None if since_ns is None else max(0, now_ns - since_ns) // NANOSECONDS
 
 
 def _shortfall(each: Shortfall) -> Obj:
@@ -187,8 +175,3 @@ def _sizes(sizes: Sizes | None) -> Obj | None:
     if sizes is None:
         return None
     return {"withoutPreemption": sizes.without_preemption, "withPreemption": sizes.with_preemption}
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(part.capitalize() for part in rest)

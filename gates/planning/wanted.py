@@ -7,17 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from config.api.meta import format_time
+from config.api.meta import Raw, format_time
 from config.names import KUEUE_API_VERSION, KUEUE_GROUP, MULTIKUEUE_NAME
-from engine.errors import InvalidObjectError
 from engine.objects.convert import to_v1beta2
 from engine.objects.validate_objects import check_object
+from engine.vocabulary.errors import InvalidObjectError
 from gates.jobs.copying import manager_of
 from gates.jobs.kinds import JobKind
 from gates.jobs.podsets import pod_sets_of, priority_class_of
 from gates.jobs.reading import ManifestFieldError, block_at, text_at
-
-Raw = Mapping[str, Any]
+from gates.planning.limits import check_metadata, check_pod_sets
 
 QUEUE_LABEL: Final = f"{KUEUE_GROUP}/queue-name"
 PRIORITY_LABEL: Final = f"{KUEUE_GROUP}/priority-class"
@@ -28,7 +27,7 @@ _PLANNED_UID: Final = "planned"
 
 
 @dataclass(frozen=True, slots=True)
-class PriorityClass:
+class PrioritySource:
     """Where a job's priority comes from; without a name from the hub's default class, 0 if there is none."""
 
     group: str
@@ -53,16 +52,17 @@ class Wanted:
     """The name of its Workload; one that no object has, unless the manifest is a Workload."""
     priority: int | None = None
     """Its priority, if the manifest itself tells it."""
-    priority_class: PriorityClass | None = None
+    priority_class: PrioritySource | None = None
     remarks: tuple[str, ...] = ()
 
 
 def read_wanted(raw: object, namespace: str, kinds: Mapping[str, JobKind]) -> Wanted:
     """Read a manifest of a Workload or of a kind of job that is switched on; raises `ManifestFieldError`."""
     if not isinstance(raw, Mapping):
-        raise ManifestFieldError("a manifest is not allowed to be anything but a map")
+        raise ManifestFieldError("a manifest must be a map")
     api_version, kind = str(raw.get("apiVersion") or ""), str(raw.get("kind") or "")
     metadata = block_at(raw, "metadata")
+    check_metadata(metadata)
     name = text_at(metadata, "name", "metadata") or text_at(metadata, "generateName", "metadata")
     if not name:
         raise ManifestFieldError("metadata.name is missing: must be a name")
@@ -72,13 +72,13 @@ def read_wanted(raw: object, namespace: str, kinds: Mapping[str, JobKind]) -> Wa
     found = kinds.get(f"{api_version}, Kind={kind}")
     if found is None:
         known = sorted(f"{each.api_version} {each.kind}" for each in kinds.values())
-        allowed = f"{KUEUE_API_VERSION} Workload, {', '.join(known)} (jobs.integrations switches kinds on)"
+        allowed = f"{KUEUE_API_VERSION} Workload, {', '.join(known)} (jobs.integrations enables kinds)"
         raise ManifestFieldError(f'"{api_version} {kind}" is not allowed: must be one of {allowed}')
     return _of_job(raw, place, name, found)
 
 
 def workload_of(wanted: Wanted, priority: int, now_ns: int, uid: str = _PLANNED_UID) -> dict[str, Any]:
-    """Return the copy that a worker would get, with its gate closed, as if it came now."""
+    """Return the replica that a worker would get, with its gate closed, as if created now."""
     return {
         "apiVersion": KUEUE_API_VERSION,
         "kind": "Workload",
@@ -96,6 +96,7 @@ def workload_of(wanted: Wanted, priority: int, now_ns: int, uid: str = _PLANNED_
 
 def _of_workload(raw: Raw, namespace: str, name: str) -> Wanted:
     metadata = {**block_at(raw, "metadata"), "namespace": namespace, "name": name}
+    check_pod_sets(block_at(raw, "spec").get("podSets"), "spec.podSets")
     try:
         converted = to_v1beta2({**raw, "metadata": metadata})
         check_object(converted)
@@ -116,7 +117,7 @@ def _of_workload(raw: Raw, namespace: str, name: str) -> Wanted:
         annotations=dict(block_at(metadata, "annotations")),
         labels=dict(block_at(metadata, "labels")),
         priority=spec.get("priority"),
-        priority_class=PriorityClass(str(reference.get("group")), str(reference.get("name"))) if reference else None,
+        priority_class=PrioritySource(str(reference.get("group")), str(reference.get("name"))) if reference else None,
     )
 
 
@@ -127,7 +128,7 @@ def _of_job(raw: Raw, namespace: str, name: str, kind: JobKind) -> Wanted:
     if not queue:
         queue = DEFAULT_QUEUE
         remarks.append(
-            f'no label {QUEUE_LABEL}: taken as "{DEFAULT_QUEUE}", as Kueue does where that LocalQueue exists'
+            f'no label {QUEUE_LABEL}: "{DEFAULT_QUEUE}" is assumed, as Kueue does where that LocalQueue exists'
         )
     if kind.managed_by is not None and manager_of(kind, dict(raw)) != MULTIKUEUE_NAME:
         remarks.append(
@@ -135,6 +136,10 @@ def _of_job(raw: Raw, namespace: str, name: str, kind: JobKind) -> Wanted:
             "the check rejects the job"
         )
     pod_sets = pod_sets_of(raw)
+    try:
+        check_pod_sets(pod_sets, "spec.podSets")
+    except ManifestFieldError as error:
+        raise ManifestFieldError(f"as a Workload, {error}") from None
     label = labels.get(PRIORITY_LABEL)
     wanted = Wanted(
         kind=kind.kind,
@@ -146,9 +151,9 @@ def _of_job(raw: Raw, namespace: str, name: str, kind: JobKind) -> Wanted:
         spec={"queueName": str(queue), "podSets": pod_sets, "active": True},
         annotations={key: value for key, value in annotations.items() if key.startswith(f"{KUEUE_GROUP}/")},
         priority_class=(
-            PriorityClass(WORKLOAD_CLASSES, str(label))
+            PrioritySource(WORKLOAD_CLASSES, str(label))
             if label
-            else PriorityClass(POD_CLASSES, priority_class_of(raw, pod_sets))
+            else PrioritySource(POD_CLASSES, priority_class_of(raw, pod_sets))
         ),
         remarks=tuple(remarks),
     )

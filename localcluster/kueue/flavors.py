@@ -7,7 +7,7 @@ from engine.objects.activity import flavor_names
 from localcluster.kueue.following import ObjectChange
 from localcluster.kueue.owners import without_finalizer
 from localcluster.kueue.writing import Writer
-from localcluster.store import Store
+from localcluster.store.store import Store
 
 
 class Flavors:
@@ -33,7 +33,7 @@ class Flavors:
             self._is_due = bool(self._leaving)
 
     def work(self, _now_ns: int) -> bool:
-        """Let go of the flavors that nobody uses; tell whether there were any."""
+        """Release the flavors that are not used; tell whether there were any."""
         if not self._is_due:
             return False
         self._is_due = False

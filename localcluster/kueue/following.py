@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Final, Generic, TypeVar
 
-from config.api.meta import ObjectKey
-from localcluster.kinds import Kind, Obj
-from localcluster.ledger import Change, ChangeType
-from localcluster.store import Store
+from config.api.meta import Obj, ObjectKey
+from localcluster.kinds.kinds import ServedKind
+from localcluster.store.ledger import Change, ChangeType
+from localcluster.store.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +37,10 @@ class ObjectChange:
         )
 
 
-class Changes:
+class ChangeCollector:
     """Collects the changes of some kinds of a store."""
 
-    def __init__(self, store: Store, kinds: Iterable[Kind], on_change: Callable[[], None]) -> None:
+    def __init__(self, store: Store, kinds: Iterable[ServedKind], on_change: Callable[[], None]) -> None:
         self._pending: deque[ObjectChange] = deque()
         self._on_change = on_change
         self._unsubscribe: Final = [store.subscribe(kind, self._listener(kind)) for kind in kinds]
@@ -56,7 +56,7 @@ class Changes:
             unsubscribe()
         self._unsubscribe.clear()
 
-    def _listener(self, kind: Kind) -> Callable[[Change], None]:
+    def _listener(self, kind: ServedKind) -> Callable[[Change], None]:
         def note(change: Change) -> None:
             new = None if change.type is ChangeType.DELETED else change.new.obj
             old = None if change.old is None else change.old.obj

@@ -6,7 +6,7 @@ from config.api.meta import ObjectKey
 from localcluster.kueue.following import ObjectChange, WorkQueue
 from localcluster.kueue.job_runs import next_run
 from localcluster.kueue.writing import Writer
-from localcluster.store import Store
+from localcluster.store.store import Store
 
 
 class JobRunner:

@@ -7,9 +7,8 @@ take to stop. A Job that another controller manages is left to it.
 from dataclasses import dataclass
 from typing import Any, Final
 
-from config.api.meta import format_time, parse_time
-from localcluster.columns import find_condition, has_condition
-from localcluster.kinds import Obj
+from config.api.meta import Obj, format_time, parse_time
+from localcluster.kinds.columns import find_condition, has_condition
 from localcluster.kueue.annotations import AnnotationError, run_ns, stop_ns, stop_ns_or_zero
 
 JOB_CONTROLLER: Final = "kubernetes.io/job-controller"

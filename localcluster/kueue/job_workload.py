@@ -6,9 +6,9 @@ Names, labels and comparisons are Kueue v0.19.1's. Partial admission, topology r
 from hashlib import sha1
 from typing import Any, Final
 
-from localcluster.kinds import Obj
+from config.api.meta import Obj
+from localcluster.catalogue.kueue_kinds.vocabulary import GROUP, RESOURCE_IN_USE_FINALIZER
 from localcluster.kueue.owners import JOB_UID_LABEL, PREBUILT_NAME, QUEUE_LABEL
-from localcluster.kueue_kinds.vocabulary import GROUP, RESOURCE_IN_USE_FINALIZER
 
 _LONGEST_PREFIX: Final = 63 - 1 - 5
 _HASH_LENGTH: Final = 5
@@ -23,7 +23,7 @@ def queue_name(job: Obj) -> str:
 
 
 def prebuilt_name(job: Obj) -> str:
-    """Return the name of the Workload that somebody else made for the Job, empty if nobody did."""
+    """Return the name of the Workload that another component made for the Job, empty if there is none."""
     annotations = job["metadata"].get("annotations") or {}
     return str(annotations.get(PREBUILT_NAME) or _labels(job).get(PREBUILT_NAME) or "")
 
@@ -54,7 +54,7 @@ def workload_for(job: Obj, priority: dict[str, Any]) -> Obj:
 
 
 def adoption(job: Obj, workload: Obj) -> Obj:
-    """Return the patch that makes the Job the owner of a Workload that somebody else made for it."""
+    """Return the patch that makes the Job the owner of a Workload that another component made for it."""
     references = workload["metadata"].get("ownerReferences") or []
     owned = [*references, reference_to(job)]
     return {"metadata": {"ownerReferences": owned, "labels": {JOB_UID_LABEL: job["metadata"]["uid"]}}}

@@ -1,19 +1,18 @@
 """Kueue's controller of batch/v1 Jobs: each has one Workload, and runs exactly while that is admitted.
 
 One look takes at most one step, and what it writes gives reason for the next look. It does not run anything: that is
-the job runner's part on a worker, and on a hub that of whoever the Job names in `spec.managedBy`.
+the job runner's part on a worker, and on a hub that of the controller which the Job names in `spec.managedBy`.
 """
 
 from typing import Final
 
-from config.api.meta import Condition, ObjectKey, conditions, is_true
+from config.api.meta import Condition, Obj, ObjectKey, conditions, is_true
 from config.names import KUEUE_GROUP
 from engine.cost.propagation import copied_cost
-from engine.cycles.object_events import Phase
+from engine.cycles.object_events import WorkloadPhase
 from engine.reporting import status as written
 from engine.reporting.status_writes import Status, generation_of, released_status, status_with, write
-from localcluster.columns import find_condition, has_condition, read
-from localcluster.kinds import Obj
+from localcluster.kinds.columns import find_condition, has_condition, read
 from localcluster.kueue.following import ObjectChange, WorkQueue
 from localcluster.kueue.job_workload import (
     adoption,
@@ -28,12 +27,12 @@ from localcluster.kueue.priorities import changed_priority, priority_fields
 from localcluster.kueue.profile import KueueProfile
 from localcluster.kueue.workload_life import is_finished
 from localcluster.kueue.writing import Writer
-from localcluster.store import Store
+from localcluster.store.store import Store
 
 _OUT_OF_SYNC: Final = ("OutOfSync", "The prebuilt workload is out of sync with its user job")
 
 
-class Jobs:
+class JobController:
     """The job controller."""
 
     def __init__(self, store: Store, profile: KueueProfile, writer: Writer) -> None:
@@ -133,7 +132,7 @@ class Jobs:
             return self._writer.patch(self._workload_kind, workload, {"spec": changed})
         if is_true(conditions(workload), written.EVICTED):
             return self._stop(job) or self._release(job, workload, now_ns)
-        if Phase.of(workload) is not Phase.ADMITTED:
+        if WorkloadPhase.of(workload) is not WorkloadPhase.ADMITTED:
             return self._stop(job)
         return bool(job["spec"].get("suspend")) and self._writer.patch(self._kind, job, {"spec": {"suspend": False}})
 
@@ -154,7 +153,7 @@ class Jobs:
         return self._writer.patch(self._kind, job, {"status": {"startTime": None}}, "status")
 
     def _release(self, job: Obj, workload: Obj, now_ns: int) -> bool:
-        if _is_active(job) or not Phase.of(workload).holds_quota:
+        if _is_active(job) or not WorkloadPhase.of(workload).holds_quota:
             return False
         return self._write(workload, released_status(workload, now_ns, self._gates))
 

@@ -2,10 +2,10 @@
 
 from typing import Any, Final
 
+from config.api.meta import Obj
 from config.names import KUEUE_GROUP
-from localcluster.kinds import Obj
-from localcluster.kueue_kinds.vocabulary import RESOURCE_IN_USE_FINALIZER
-from localcluster.store import Store
+from localcluster.catalogue.kueue_kinds.vocabulary import RESOURCE_IN_USE_FINALIZER
+from localcluster.store.store import Store
 
 QUEUE_LABEL: Final = f"{KUEUE_GROUP}/queue-name"
 JOB_UID_LABEL: Final = f"{KUEUE_GROUP}/job-uid"

@@ -2,10 +2,10 @@
 
 from typing import Any, Final
 
-from engine.cycles.object_events import Phase
-from localcluster.kinds import Obj
-from localcluster.kueue_kinds.vocabulary import GROUP
-from localcluster.store import Store
+from config.api.meta import Obj
+from engine.cycles.object_events import WorkloadPhase
+from localcluster.catalogue.kueue_kinds.vocabulary import GROUP
+from localcluster.store.store import Store
 
 PRIORITY_CLASS_LABEL: Final = f"{GROUP}/priority-class"
 CLASS_KINDS: Final = (("workloadpriorityclasses", GROUP), ("priorityclasses", "scheduling.k8s.io"))
@@ -34,7 +34,7 @@ def changed_priority(store: Store, job: Obj, workload: Obj) -> dict[str, Any] | 
     present = workload["spec"].get("priorityClassRef")
     if not name or (present or {}).get("name") == name:
         return None
-    if (present is None and Phase.of(workload).holds_quota) or (present or {}).get("group", GROUP) != GROUP:
+    if (present is None and WorkloadPhase.of(workload).holds_quota) or (present or {}).get("group", GROUP) != GROUP:
         return None
     return _from_class(store, CLASS_KINDS[0], name)
 

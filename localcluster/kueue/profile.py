@@ -3,12 +3,11 @@
 from dataclasses import dataclass, field
 from typing import Final
 
-from engine.configuration import KueueConfiguration
-from engine.features import FeatureGates
-from engine.reporting.status_writes import GateDialect
-from localcluster.kinds import Kind
-from localcluster.kueue_kinds.workload import GateDialect as StateField
-from localcluster.registry import all_kinds
+from engine.objects.configuration import KueueConfiguration
+from engine.vocabulary.features import FeatureGates
+from engine.vocabulary.gate_dialect import GateDialect
+from localcluster.catalogue.registry import all_kinds
+from localcluster.kinds.kinds import ServedKind
 
 
 def _with_gates() -> KueueConfiguration:
@@ -29,9 +28,9 @@ class KueueProfile:
         """Tell whether a closed gate stops a preemption here."""
         return self.has_gate_fields and self.configuration.gates.multi_kueue_orchestrated_preemption
 
-    def kinds(self) -> tuple[Kind, ...]:
+    def kinds(self) -> tuple[ServedKind, ...]:
         """Return the kinds that a cluster with this Kueue serves."""
-        return all_kinds(gate_dialect=StateField(self.dialect.state_field), preemption_gates=self.has_gate_fields)
+        return all_kinds(gate_dialect=self.dialect, preemption_gates=self.has_gate_fields)
 
 
 CURRENT: Final = KueueProfile()

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from config.api.meta import ObjectKey
-from engine.cycles.object_events import Phase
+from engine.cycles.object_events import WorkloadPhase
 from localcluster.kueue.following import ObjectChange
 
 PENDING = "pendingWorkloads"
@@ -13,7 +13,7 @@ RESERVING = "reservingWorkloads"
 ADMITTED = "admittedWorkloads"
 
 
-class Tally(NamedTuple):
+class QueueCountKey(NamedTuple):
     """One count of one queue; a ClusterQueue has no namespace."""
 
     queue: ObjectKey
@@ -24,7 +24,7 @@ class QueueCounts:
     """Counts by queue."""
 
     def __init__(self) -> None:
-        self._counts: Counter[Tally] = Counter()
+        self._counts: Counter[QueueCountKey] = Counter()
 
     def take(self, change: ObjectChange) -> set[ObjectKey]:
         """Take a change of a Workload; return the queues whose counts it changed."""
@@ -38,20 +38,20 @@ class QueueCounts:
 
     def of(self, queue: ObjectKey, field: str) -> int:
         """Return one count."""
-        return self._counts[Tally(queue, field)]
+        return self._counts[QueueCountKey(queue, field)]
 
 
-def _tallies(raw: Mapping[str, Any] | None) -> Iterator[Tally]:
+def _tallies(raw: Mapping[str, Any] | None) -> Iterator[QueueCountKey]:
     if raw is None:
         return
-    spec, phase = raw["spec"], Phase.of(raw)
+    spec, phase = raw["spec"], WorkloadPhase.of(raw)
     local_queue = ObjectKey(raw["metadata"]["namespace"], spec.get("queueName") or "")
-    if phase is Phase.PENDING and spec.get("active") is not False:
-        yield Tally(local_queue, PENDING)
+    if phase is WorkloadPhase.PENDING and spec.get("active") is not False:
+        yield QueueCountKey(local_queue, PENDING)
     if not phase.holds_quota:
         return
     admission = (raw["status"].get("admission") or {}).get("clusterQueue") or ""
     for queue in (local_queue, ObjectKey("", admission)):
-        yield Tally(queue, RESERVING)
-        if phase is Phase.ADMITTED:
-            yield Tally(queue, ADMITTED)
+        yield QueueCountKey(queue, RESERVING)
+        if phase is WorkloadPhase.ADMITTED:
+            yield QueueCountKey(queue, ADMITTED)

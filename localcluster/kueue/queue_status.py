@@ -7,18 +7,18 @@ so that a hundred Workloads that move at once cost each queue one write.
 from collections import defaultdict
 from typing import Final
 
-from config.api.meta import Condition, ObjectKey, conditions
+from config.api.meta import Condition, Obj, ObjectKey, conditions
 from config.names import KUEUE_GROUP
-from engine.model import ClusterModel
+from engine.cluster.model import ClusterModel
 from engine.reporting import status as written
 from engine.reporting.status_writes import generation_of, status_with
-from localcluster.kinds import Kind, Obj
+from localcluster.kinds.kinds import ServedKind
 from localcluster.kueue import queue_counts
 from localcluster.kueue.following import ObjectChange, WorkQueue
 from localcluster.kueue.owners import without_finalizer
 from localcluster.kueue.queue_counts import QueueCounts
 from localcluster.kueue.writing import Writer
-from localcluster.store import Store
+from localcluster.store.store import Store
 
 _CYCLE: Final = "HasCycle"
 """Keeps a ClusterQueue from admitting, yet Kueue does not say so in its condition."""
@@ -100,7 +100,7 @@ class QueueStatus:
         after = _status(raw, _readiness(key.name, self._model), counts, now_ns)
         return self._write(self._cluster_queue_kind, raw, after)
 
-    def _write(self, kind: Kind, raw: Obj, after: Obj) -> bool:
+    def _write(self, kind: ServedKind, raw: Obj, after: Obj) -> bool:
         return after != raw.get("status") and self._writer.patch(kind, raw, {"status": after}, "status")
 
 

@@ -8,10 +8,10 @@ from typing import Final
 
 from config.api.meta import ObjectKey
 from engine.cycles.cycle_writes import EntryResult
-from engine.cycles.pending_queue import Place
+from engine.cycles.pending_queue import QueuePlace
 from engine.cycles.scheduler import CycleResult, Scheduler
-from engine.errors import InvalidObjectError
 from engine.reporting.status_writes import StatusWrite
+from engine.vocabulary.errors import InvalidObjectError
 from localcluster.kueue.following import ObjectChange
 from localcluster.kueue.profile import KueueProfile
 from localcluster.kueue.writing import Writer
@@ -99,4 +99,4 @@ class Scheduling:
 
 
 def _is_parked(entry: EntryResult) -> bool:
-    return entry.place is Place.PARKED
+    return entry.place is QueuePlace.PARKED

@@ -12,21 +12,21 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final, Protocol, Self
 
 from config.api.meta import NANOSECONDS, ObjectKey
-from localcluster.kinds import Kind
+from localcluster.kinds.kinds import ServedKind
 from localcluster.kueue.flavors import Flavors
-from localcluster.kueue.following import Changes, ObjectChange
+from localcluster.kueue.following import ChangeCollector, ObjectChange
 from localcluster.kueue.job_runner import JobRunner
-from localcluster.kueue.jobs import Jobs
+from localcluster.kueue.jobs import JobController
 from localcluster.kueue.priorities import CLASS_KINDS
 from localcluster.kueue.profile import CURRENT, KueueProfile
 from localcluster.kueue.queue_status import QueueStatus
 from localcluster.kueue.scheduling import OBSERVED_KINDS, Scheduling
 from localcluster.kueue.workloads import Workloads
 from localcluster.kueue.writing import Writer
-from localcluster.store import Store
+from localcluster.store.store import Store
 
 if TYPE_CHECKING:
-    from localcluster.clock import Timer
+    from localcluster.kinds.clock import Timer
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -55,7 +55,7 @@ class LocalKueue:
         self._workloads = Workloads(store, profile, self.scheduling, writer)
         self._runner = JobRunner(store, writer)
         self._controllers: tuple[Controller, ...] = (
-            Jobs(store, profile, writer),
+            JobController(store, profile, writer),
             self._workloads,
             self._runner,
             Flavors(store, writer),
@@ -64,7 +64,7 @@ class LocalKueue:
         kinds = [store.kind(*name) for name in _KINDS]
         for change in _existing(store, kinds):
             self._observe(change)
-        self._changes = Changes(store, kinds, self._wake.set)
+        self._changes = ChangeCollector(store, kinds, self._wake.set)
 
     def now_ns(self) -> int:
         """Return the cluster's time."""
@@ -88,7 +88,7 @@ class LocalKueue:
         return self.scheduling.work(now_ns) or self._queue_status.work(now_ns)
 
     def settle(self) -> Self:
-        """Do everything that can be done before time passes or somebody else acts."""
+        """Do everything that can be done before time passes or another client acts."""
         while self.step():
             pass
         return self
@@ -135,7 +135,7 @@ class LocalKueue:
             controller.observe(change)
 
 
-def _existing(store: Store, kinds: Iterable[Kind]) -> Iterator[ObjectChange]:
+def _existing(store: Store, kinds: Iterable[ServedKind]) -> Iterator[ObjectChange]:
     """Yield what was there before, as if it had just been created."""
     for kind in kinds:
         for version in store.collection(kind).scan():

@@ -4,19 +4,17 @@ Pure: one look at a Workload gives at most one turn, and writing it gives reason
 what was written last, at the same time, ends in no turn. Order and wording are Kueue v0.19.1's.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from config.api.meta import NANOSECONDS, ZERO_TIME_NS, Condition, conditions, format_time, is_true, parse_time
-from engine.cycles.object_events import Phase
+from config.api.meta import NANOSECONDS, ZERO_TIME_NS, Condition, Raw, conditions, format_time, is_true, parse_time
+from engine.cycles.object_events import WorkloadPhase
 from engine.cycles.settling import status_with_gates
 from engine.reporting import status as written
-from engine.reporting.messages import cut_for_condition
 from engine.reporting.status_writes import Eviction, Status, evicted_status, generation_of, status_with, with_status
+from engine.vocabulary.messages import cut_for_condition
 from localcluster.kueue.profile import KueueProfile
-
-Raw = Mapping[str, Any]
 
 DEACTIVATION_TARGET: Final = "DeactivationTarget"
 DEACTIVATED: Final = "Deactivated"
@@ -27,7 +25,7 @@ _DRAIN: Final = "HoldAndDrain"
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class WorkloadContext:
     """What a look at a Workload takes into account besides it."""
 
     profile: KueueProfile
@@ -37,22 +35,22 @@ class Surroundings:
 
 
 def wants_deactivation(raw: Raw) -> bool:
-    """Tell whether somebody asked to deactivate the Workload and nobody did it yet."""
+    """Tell whether deactivation of the Workload was requested and is still to be done."""
     return _is_active(raw) and not is_finished(raw) and is_true(conditions(raw), DEACTIVATION_TARGET)
 
 
 def is_finished(raw: Raw) -> bool:
     """Tell whether the Workload is over."""
-    return Phase.of(raw) is Phase.FINISHED
+    return WorkloadPhase.of(raw) is WorkloadPhase.FINISHED
 
 
-def next_status(raw: Raw, around: Surroundings) -> Status | None:
+def next_status(raw: Raw, around: WorkloadContext) -> Status | None:
     """Return the status after the next turn, None if it is not for the workload controller to take one."""
     before = raw.get("status") or {}
     return next((after for after in _turns(raw, around) if after is not None and after != before), None)
 
 
-def _turns(raw: Raw, around: Surroundings) -> Iterator[Status | None]:
+def _turns(raw: Raw, around: WorkloadContext) -> Iterator[Status | None]:
     """Yield what each rule would write; the first that makes a difference is written."""
     if around.profile.honours_gates:
         yield status_with_gates(raw, around.now_ns, around.profile.dialect)
@@ -63,14 +61,14 @@ def _turns(raw: Raw, around: Surroundings) -> Iterator[Status | None]:
         yield _deactivated(raw, around)
         return
     yield _requeued(raw, around)
-    if Phase.of(raw).holds_quota:
+    if WorkloadPhase.of(raw).holds_quota:
         yield _with_checks(raw, around)
         yield _admitted(raw, around)
         yield _judged_by_checks(raw, around)
         yield _drained(raw, around)
 
 
-def _with_retry_time(raw: Raw, around: Surroundings) -> Status | None:
+def _with_retry_time(raw: Raw, around: WorkloadContext) -> Status | None:
     """Note until when a check that wants to be retried makes the Workload wait."""
     status = raw.get("status") or {}
     state = status.get("requeueState") or {}
@@ -88,7 +86,7 @@ def _retry_time(check: Raw) -> int:
     return parse_time(since) + int(after) * NANOSECONDS
 
 
-def _deactivated(raw: Raw, around: Surroundings) -> Status | None:
+def _deactivated(raw: Raw, around: WorkloadContext) -> Status | None:
     known = conditions(raw)
     status = {name: value for name, value in (raw.get("status") or {}).items() if name != "requeueState"}
     target = known.get(DEACTIVATION_TARGET)
@@ -102,7 +100,7 @@ def _deactivated(raw: Raw, around: Surroundings) -> Status | None:
     return _evicted(with_status(raw, status), Eviction(DEACTIVATED, message, cause), around)
 
 
-def _requeued(raw: Raw, around: Surroundings) -> Status | None:
+def _requeued(raw: Raw, around: WorkloadContext) -> Status | None:
     """Let a Workload queue again whose reason to stay out is gone."""
     known = conditions(raw)
     requeued = known.get(written.REQUEUED)
@@ -119,7 +117,7 @@ def _requeued(raw: Raw, around: Surroundings) -> Status | None:
     return status_with(raw, written.put(known, again))
 
 
-def _with_checks(raw: Raw, around: Surroundings) -> Status | None:
+def _with_checks(raw: Raw, around: WorkloadContext) -> Status | None:
     """Give every check that the assigned flavors ask for a state, and drop the others."""
     if around.cluster_queue is None:
         return None
@@ -142,14 +140,14 @@ def _with_checks(raw: Raw, around: Surroundings) -> Status | None:
     return {**others, "admissionChecks": states} if states else others
 
 
-def _admitted(raw: Raw, around: Surroundings) -> Status | None:
+def _admitted(raw: Raw, around: WorkloadContext) -> Status | None:
     known = conditions(raw)
     if is_true(known, written.ADMITTED) or any(check.get("state") != "Ready" for check in _checks(raw)):
         return None
     return status_with(raw, written.put(known, written.admitted(around.now_ns, generation_of(raw))))
 
 
-def _judged_by_checks(raw: Raw, around: Surroundings) -> Status | None:
+def _judged_by_checks(raw: Raw, around: WorkloadContext) -> Status | None:
     """Deactivate what a check rejected, and evict what a check wants to see again."""
     known = conditions(raw)
     if is_true(known, written.EVICTED):
@@ -163,7 +161,7 @@ def _judged_by_checks(raw: Raw, around: Surroundings) -> Status | None:
     return None
 
 
-def _drained(raw: Raw, around: Surroundings) -> Status | None:
+def _drained(raw: Raw, around: WorkloadContext) -> Status | None:
     known = conditions(raw)
     if not is_true(known, written.ADMITTED) or is_true(known, written.EVICTED):
         return None
@@ -174,7 +172,7 @@ def _drained(raw: Raw, around: Surroundings) -> Status | None:
     return None
 
 
-def _evicted(raw: Raw, eviction: Eviction, around: Surroundings) -> Status:
+def _evicted(raw: Raw, eviction: Eviction, around: WorkloadContext) -> Status:
     return evicted_status(raw, eviction, around.now_ns, around.profile.dialect)
 
 

@@ -7,20 +7,19 @@ told to go, after the time that its annotation says.
 from collections import defaultdict
 from typing import Final
 
-from config.api.meta import ObjectKey, conditions, is_true, object_key
+from config.api.meta import Obj, ObjectKey, conditions, is_true, object_key
 from config.names import KUEUE_GROUP
-from engine.cycles.object_events import Phase
+from engine.cycles.object_events import WorkloadPhase
 from engine.reporting import status as written
 from engine.reporting.status_writes import released_status, write
-from localcluster.kinds import Obj
 from localcluster.kueue.annotations import stop_ns_or_zero
 from localcluster.kueue.following import ObjectChange, WorkQueue
 from localcluster.kueue.owners import job_of, without_finalizer
 from localcluster.kueue.profile import KueueProfile
 from localcluster.kueue.scheduling import Scheduling
-from localcluster.kueue.workload_life import Surroundings, next_status, wants_deactivation
+from localcluster.kueue.workload_life import WorkloadContext, next_status, wants_deactivation
 from localcluster.kueue.writing import Writer
-from localcluster.store import Store
+from localcluster.store.store import Store
 
 
 class Workloads:
@@ -93,20 +92,20 @@ class Workloads:
             return self._writer.write(settled)
         return self._release(raw, now_ns)
 
-    def _around(self, raw: Obj, now_ns: int) -> Surroundings:
+    def _around(self, raw: Obj, now_ns: int) -> WorkloadContext:
         queue = _local_queue_of(raw)
         local_queue = self._local_queues.get(queue) if queue is not None else None
         if local_queue is None:
-            return Surroundings(self._profile, now_ns)
+            return WorkloadContext(self._profile, now_ns)
         cluster_queue = self._cluster_queues.get(("", local_queue.obj["spec"]["clusterQueue"]))
-        return Surroundings(
+        return WorkloadContext(
             self._profile, now_ns, local_queue.obj, None if cluster_queue is None else cluster_queue.obj
         )
 
     def _release(self, raw: Obj, now_ns: int) -> bool:
         """Take the quota back from an evicted Workload that no Job here runs for."""
         eviction = conditions(raw).get(written.EVICTED)
-        is_told = eviction is not None and eviction.is_true and Phase.of(raw).holds_quota
+        is_told = eviction is not None and eviction.is_true and WorkloadPhase.of(raw).holds_quota
         if eviction is None or not is_told or job_of(self._store, raw) is not None:
             return False
         stopping_ns = stop_ns_or_zero(raw)

@@ -2,19 +2,20 @@
 
 A write that comes too late is dropped: whatever overtook it makes its controller look again. Any other refusal is
 logged, because it means that the stand-in and the API server disagree. Kueue applies the status of Workloads
-server-side, so a field of it that somebody else wrote too stays when Kueue leaves it out.
+server-side, so a field of it that another manager wrote too stays when Kueue leaves it out.
 """
 
 import logging
 from collections.abc import Callable
 from typing import Any, Final
 
+from config.api.meta import Obj
 from config.names import KUEUE_GROUP
 from engine.reporting.status_writes import StatusWrite
-from localcluster.kinds import Kind, Obj
-from localcluster.patch import merge_patch
-from localcluster.status import ApiError
-from localcluster.store import Store, WriteOptions
+from localcluster.kinds.api_errors import ApiError
+from localcluster.kinds.kinds import ServedKind
+from localcluster.store.patch import merge_patch
+from localcluster.store.store import Store, WriteOptions
 
 _LOG: Final = logging.getLogger(__name__)
 _OPTIONS: Final = WriteOptions(manager="kueue")
@@ -36,7 +37,7 @@ class Writer:
             self._workloads, name, namespace, lambda stored: merge_patch(stored, _kept(stored, patch)), "status"
         )
 
-    def patch(self, kind: Kind, seen: Obj, patch: dict[str, Any], subresource: str = "") -> bool:
+    def patch(self, kind: ServedKind, seen: Obj, patch: dict[str, Any], subresource: str = "") -> bool:
         """Lay a merge patch over an object if it is still as it was seen; tell whether it was."""
         metadata = seen["metadata"]
         fence = {"resourceVersion": metadata["resourceVersion"]}
@@ -44,7 +45,7 @@ class Writer:
         name, namespace = metadata["name"], metadata.get("namespace", "")
         return self._change(kind, name, namespace, lambda stored: merge_patch(stored, fenced), subresource)
 
-    def create(self, kind: Kind, obj: Obj, namespace: str) -> bool:
+    def create(self, kind: ServedKind, obj: Obj, namespace: str) -> bool:
         """Create an object; tell whether it is there now."""
         try:
             self._store.create(kind, obj, namespace, _OPTIONS)
@@ -53,7 +54,9 @@ class Writer:
             return False
         return True
 
-    def _change(self, kind: Kind, name: str, namespace: str, change: Callable[[Obj], Obj], subresource: str) -> bool:
+    def _change(
+        self, kind: ServedKind, name: str, namespace: str, change: Callable[[Obj], Obj], subresource: str
+    ) -> bool:
         try:
             self._store.patch(kind, name, change, namespace, subresource=subresource, options=_OPTIONS)
         except ApiError as error:
@@ -63,7 +66,7 @@ class Writer:
 
 
 def _kept(stored: Obj, patch: Obj) -> Obj:
-    """Return the patch without the removal of what somebody else wrote."""
+    """Return the patch without the removal of what another manager wrote."""
     others: set[str] = set()
     for entry in stored["metadata"].get("managedFields", ()):
         if entry.get("manager") != _OPTIONS.manager:

@@ -6,7 +6,7 @@ from typing import NoReturn
 
 def main() -> NoReturn:
     """Run the command line; the check comes first because a shadowed package breaks every later import."""
-    from manager.cli.shadowing import shadowed_packages
+    from manager.cli.package_check import shadowed_packages
 
     if problems := shadowed_packages():
         sys.stderr.write("".join(f"error: {problem}\n" for problem in problems))

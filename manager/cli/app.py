@@ -2,18 +2,20 @@
 
 import typer
 
-from manager.cli import config, predict, predict_pods, shadow, simulate, worker
+from manager.cli import config, shadow, worker
+from manager.cli.ask.explain import explain
+from manager.cli.ask.plan import plan
+from manager.cli.ask.status import status
+from manager.cli.ask.timeline import timeline
 from manager.cli.conventions.group import CommandGroup
 from manager.cli.cost_controller import cost_controller
 from manager.cli.demo import demo
 from manager.cli.doctor import doctor
-from manager.cli.explain import explain
 from manager.cli.local import local
-from manager.cli.plan import plan
+from manager.cli.predict import pods, workloads
 from manager.cli.replay import replay
 from manager.cli.run import run
-from manager.cli.status import status
-from manager.cli.timeline import timeline
+from manager.cli.simulate import command
 
 app = typer.Typer(
     name="turnstile",
@@ -31,9 +33,9 @@ app.command()(timeline)
 app.command()(plan)
 app.command()(doctor)
 app.command()(cost_controller)
-app.command()(predict.predict)
-app.command()(simulate.simulate)
-app.command()(predict_pods.predict_pods)
+app.command()(workloads.predict)
+app.command()(command.simulate)
+app.command()(pods.predict_pods)
 app.command()(demo)
 app.command()(local)
 app.command()(replay)

@@ -1,21 +1,25 @@
 """`turnstile config`: check a configuration, print the defaults, print the schema."""
 
 import os
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from config.api.meta import Obj
 from config.names import CONFIG_FILE, CONFIG_FILE_VARIABLE
+from config.types.syntax import printable
+from manager.cli.conventions.configuration import default_file
+from manager.cli.conventions.exits import Exit
+from manager.cli.conventions.optiongroups import with_option_groups
+from manager.cli.conventions.options import Form, Presentation
+from manager.cli.conventions.output import Report, as_json, show
 
 if TYPE_CHECKING:
-    from config.loading import Loaded
-    from config.problems import Problem
+    from config.loading.loading import Loaded
+    from config.reading.problems import Problem
 
 STANDARD_INPUT = Path("/dev/stdin")
-INVALID = 2
-"""The exit code for input that is wrong, the same that a wrong option gives."""
 
 app = typer.Typer(
     name="config",
@@ -25,34 +29,29 @@ app = typer.Typer(
 )
 
 
-class Output(StrEnum):
-    """How a result is printed."""
-
-    TEXT = "text"
-    JSON = "json"
-
-
 @app.command()
+@with_option_groups
 def validate(
     file: Annotated[
         Path | None,
         typer.Argument(
-            help=f"The file, or - for standard input; without it ${CONFIG_FILE_VARIABLE}, else {CONFIG_FILE}."
+            help=f"The file, or - for standard input; by default ${CONFIG_FILE_VARIABLE}, else {CONFIG_FILE}."
         ),
     ] = None,
+    *,
     file_option: Annotated[Path | None, typer.Option("--file", "-f", help="The same as FILE.")] = None,
     kubeconfigs: Annotated[
         bool,
-        typer.Option("--kubeconfigs", help="Read the kubeconfig files that are named, and hold them to the policy."),
+        typer.Option("--kubeconfigs", help="Also check the kubeconfig files it names against the policy."),
     ] = False,
-    output: Annotated[Output, typer.Option("--output", "-o", help="How to print the result.")] = Output.TEXT,
+    presentation: Presentation,
 ) -> None:
-    """Check a configuration file and the TURNSTILE_ variables; print every mistake with its line and exit with 2."""
-    from config.loading import load_configuration
-    from config.problems import ConfigurationError
+    """Check a configuration file and the TURNSTILE_ variables; print every error with its line and exit with 2."""
+    from config.loading.loading import load_configuration
+    from config.reading.problems import ConfigurationError
 
     if file and file_option:
-        raise typer.BadParameter("name the file once, as FILE or with --file")
+        raise typer.BadParameter("give the file once, as FILE or with --file")
     path = file_option or file or default_file()
     try:
         loaded = load_configuration(STANDARD_INPUT if str(path) == "-" else path, os.environ)
@@ -60,15 +59,15 @@ def validate(
         if kubeconfigs:
             _check_kubeconfigs(loaded)
     except ConfigurationError as error:
-        _print_result(path, error.problems, (), output)
-        raise typer.Exit(INVALID) from None
-    _print_result(path, (), loaded.warnings, output)
+        _show(path, error.problems, (), presentation.output)
+        raise typer.Exit(Exit.BAD_INPUT) from None
+    _show(path, (), loaded.warnings, presentation.output)
 
 
 @app.command()
 def defaults() -> None:
-    """Print the default configuration, each field with its meaning. It is a valid file to start from."""
-    from config.reference import commented_defaults
+    """Print the default configuration with comments. It is a valid file to start from."""
+    from config.loading.reference import commented_defaults
 
     typer.echo(commented_defaults(), nl=False)
 
@@ -76,21 +75,14 @@ def defaults() -> None:
 @app.command()
 def schema() -> None:
     """Print the JSON Schema of the configuration file, for editors."""
-    import json
+    from config.loading.reference import json_schema
 
-    from config.reference import json_schema
-
-    typer.echo(json.dumps(json_schema(), indent=2))
-
-
-def default_file() -> Path:
-    """Return the file that is used when the user names none."""
-    return Path(os.environ.get(CONFIG_FILE_VARIABLE) or CONFIG_FILE)
+    typer.echo(as_json(json_schema()))
 
 
 def _check_cost_model(loaded: "Loaded", path: Path) -> None:
-    """Look for the model among those that are installed here, which the configuration by itself cannot know."""
-    from config.problems import ConfigurationError, Problem
+    """Check that the cost model is installed here, which the configuration alone cannot tell."""
+    from config.reading.problems import ConfigurationError, Problem
     from manager.cost.models import ModelError, find_model
 
     try:
@@ -101,28 +93,33 @@ def _check_cost_model(loaded: "Loaded", path: Path) -> None:
 
 def _check_kubeconfigs(loaded: "Loaded") -> None:
     from config.kubeconfig.sources import kubeconfig_problems
-    from config.problems import ConfigurationError
+    from config.reading.problems import ConfigurationError
 
     if problems := tuple(kubeconfig_problems(loaded.configuration)):
         raise ConfigurationError(problems)
 
 
-def _print_result(path: Path, errors: tuple["Problem", ...], warnings: tuple["Problem", ...], output: Output) -> None:
-    if output is Output.JSON:
-        import json
-        from dataclasses import asdict
+def _show(path: Path, errors: tuple["Problem", ...], warnings: tuple["Problem", ...], form: Form) -> None:
+    if form in (Form.TABLE, Form.WIDE):
+        for problem in errors:
+            typer.echo(str(problem), err=True)
+        for problem in warnings:
+            typer.echo(f"warning: {problem}", err=True)
+    body = {
+        "file": str(path),
+        "valid": not errors,
+        "errors": [_document(problem) for problem in errors],
+        "warnings": [_document(problem) for problem in warnings],
+    }
+    lines = [] if errors else [printable(f"{path}: valid")]
+    show(Report("ConfigurationCheck", body, lambda _screen, _wide: lines, [str(path)] if not errors else []), form)
 
-        result = {
-            "file": str(path),
-            "valid": not errors,
-            "errors": [asdict(problem) for problem in errors],
-            "warnings": [asdict(problem) for problem in warnings],
-        }
-        typer.echo(json.dumps(result, indent=2))
-        return
-    for problem in errors:
-        typer.echo(str(problem), err=True)
-    for problem in warnings:
-        typer.echo(f"warning: {problem}", err=True)
-    if not errors:
-        typer.echo(f"{path}: valid")
+
+def _document(problem: "Problem") -> Obj:
+    return {
+        "message": problem.message,
+        "field": problem.field,
+        "file": problem.file,
+        "line": problem.line,
+        "variable": problem.variable,
+    }

@@ -1,13 +1,14 @@
-"""`turnstile cost-controller`: the cost controller by itself."""
+"""`turnstile cost-controller`: the cost controller on its own."""
 
-from manager.cli.run import ConfigOption, run_service
+from manager.cli.conventions.configuration import ConfigFile
+from manager.cli.run import run_service
 
 
-def cost_controller(config: ConfigOption = None) -> None:
+def cost_controller(config: ConfigFile = None) -> None:
     """Write on each Job what preempting it would cost, until SIGTERM or Ctrl-C.
 
-    Reads its configuration again on SIGHUP, and exits, as `run` does.
+    SIGHUP reloads its configuration; exit codes are those of `run`.
     """
-    from manager.cost.service import serve_costs
+    from manager.app.cost_service import serve_costs
 
     run_service(config, serve_costs)

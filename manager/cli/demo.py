@@ -1,46 +1,43 @@
-"""`turnstile demo`: what Turnstile does, on clusters that exist only for as long as the demo runs."""
+"""`turnstile demo`: shows Turnstile at work on clusters that exist only while the demo runs."""
 
-import os
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-_FAILED = 1
-_INVALID = 2
-_INTERRUPTED = 130
+from manager.cli.conventions.errors import BadInputError, CommandError
+from manager.cli.conventions.exits import Exit
 
 
 def demo(
     *,
     keep: Annotated[
-        bool, typer.Option("--keep", help="Leave the clusters up after the story, for kubectl, until Ctrl-C.")
+        bool, typer.Option("--keep", help="Keep the clusters running after the story, for kubectl, until Ctrl-C.")
     ] = False,
     directory: Annotated[
         Path | None,
         typer.Option(
-            help="Where kubeconfigs and the daemon's log go and stay; without it a temporary one, removed at the end."
+            help="Where to keep kubeconfigs and the daemon's log; by default a temporary directory, removed at the end."
         ),
     ] = None,
     plain: Annotated[
-        bool, typer.Option("--plain", help="Print lines, also on a terminal; elsewhere it is always so.")
+        bool, typer.Option("--plain", help="Print plain lines even on a terminal; other outputs always get them.")
     ] = False,
 ) -> None:
-    """Play a story on a hub and three workers in this process. Exits with 0 only if every invariant held."""
+    """Show Turnstile at work on a hub and three workers in this process. Exits with 0 only if every invariant held."""
     try:
         raise typer.Exit(_perform(directory, keep=keep, plain=plain))
     except KeyboardInterrupt:
-        raise typer.Exit(_INTERRUPTED) from None
+        raise typer.Exit(Exit.INTERRUPTED) from None
 
 
 def _perform(directory: Path | None, *, keep: bool, plain: bool) -> int:
     import asyncio
 
+    from manager.demo.clusters import LocalClusterError
     from manager.demo.interrupts import Interrupts
     from manager.demo.performance import Options, perform
     from manager.demo.stage import StuckError
-    from manager.local import LocalClusterError
 
     interrupts = Interrupts()
     options = Options(directory.absolute() if directory is not None else None, keep=keep, plain=plain)
@@ -51,15 +48,13 @@ def _perform(directory: Path | None, *, keep: bool, plain: bool) -> int:
             return interrupts.exit_code
         match _innermost(error):
             case LocalClusterError() as problem:
-                typer.echo(f"error: {problem}", err=True)
-                return _INVALID
+                raise BadInputError(str(problem)) from None
             case StuckError() as problem:
-                typer.echo(f"error: {problem}", err=True)
-                return _FAILED
-            case BrokenPipeError():
-                sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115 - for the interpreter's last flush
-                return _FAILED
-        raise
+                raise CommandError(str(problem)) from None
+            case BrokenPipeError() as problem:
+                raise problem from None
+            case _:  # a bug: show where it comes from
+                raise
 
 
 def _innermost(error: BaseException) -> BaseException:

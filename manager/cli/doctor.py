@@ -1,16 +1,24 @@
-"""`turnstile doctor`: what is not as it should be on the hub and its workers, and what to do about it."""
+"""`turnstile doctor`: problems of the hub and its workers, with remedies."""
 
 from typing import Annotated, Final
 
 import typer
 
-from manager.cli.configured import ConfigFile, Seconds, configuration_of, configured_hub, surroundings_of_command
+from config.api.meta import Obj
+from config.types.syntax import printable
+from manager.cli.conventions.configuration import (
+    ConfigFile,
+    Seconds,
+    client_context_of_command,
+    configuration_of,
+    configured_hub,
+)
 from manager.cli.conventions.errors import BadInputError
 from manager.cli.conventions.exits import Exit
 from manager.cli.conventions.optiongroups import with_option_groups
 from manager.cli.conventions.options import HubOptions, Presentation
-from manager.cli.conventions.output import Obj, Report, show
-from manager.cli.conventions.terminal import Screen, Tone, printable
+from manager.cli.conventions.output import Report, show
+from manager.cli.conventions.terminal import TerminalScreen, Tone
 
 _TONES: Final = {"error": Tone.BAD, "warning": Tone.DOUBTFUL}
 
@@ -19,30 +27,30 @@ _TONES: Final = {"error": Tone.BAD, "warning": Tone.DOUBTFUL}
 def doctor(
     *,
     config: ConfigFile = None,
-    worker: Annotated[str | None, typer.Option(help="Look only at this worker, beside the hub.")] = None,
+    worker: Annotated[str | None, typer.Option(help="Examine only the hub and this worker.")] = None,
     timeout: Seconds = 20.0,
     hub: HubOptions,
     presentation: Presentation,
 ) -> None:
-    """Look for what is not as it should be on the hub and every worker; say what to do. Reads only, needs no daemon.
+    """Find problems on the hub and every worker, with remedies. Writes nothing, needs no daemon.
 
-    Exits with 1 if there is an error, with 3 if the hub does not answer; warnings alone are no failure.
+    Exits with 1 if there is an error, with 3 if the hub does not answer; warnings alone exit with 0.
     """
     import asyncio
-    from dataclasses import asdict
 
     from config.api.meta import format_time
+    from gates.diagnosis.finding import finding_document
     from manager.doctor.rounds import UnknownWorkerError, examine_all
 
     configuration = configuration_of(config)
     access = configured_hub(configuration, hub)
-    surroundings = surroundings_of_command()
+    client_context = client_context_of_command()
     try:
-        found = asyncio.run(examine_all(configuration, access, surroundings, timeout, worker))
+        found = asyncio.run(examine_all(configuration, access, client_context, timeout, worker))
     except UnknownWorkerError as error:
         raise BadInputError(f"--worker: {error}") from None
-    items: list[Obj] = [{name: str(value) for name, value in asdict(each).items()} for each in found.findings]
-    stamp = format_time(surroundings.clock.now_ns())
+    items: list[Obj] = [finding_document(each) for each in found.findings]
+    stamp = format_time(client_context.clock.now_ns())
     body = {"source": "clusters", "asOf": stamp, "clusters": list(found.clusters), "items": items}
     names = [f"{each['cluster']}/{each['topic']}" for each in items]
     show(Report("FindingList", body, lambda screen, _wide: lines_of(body, screen), names), presentation.output)
@@ -52,8 +60,8 @@ def doctor(
         raise typer.Exit(Exit.NEGATIVE)
 
 
-def lines_of(body: Obj, screen: Screen) -> list[str]:
-    """Return a paragraph for each finding, and which clusters were looked at."""
+def lines_of(body: Obj, screen: TerminalScreen) -> list[str]:
+    """Return a paragraph for each finding, and which clusters were examined."""
     lines = []
     for each in body["items"]:
         severity = screen.paint(each["severity"], _TONES.get(each["severity"]))

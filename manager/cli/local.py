@@ -1,4 +1,4 @@
-"""`turnstile local`: clusters to try things on, without any cluster."""
+"""`turnstile local`: API servers on this machine to try things on."""
 
 import shlex
 import sys
@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from manager.cli.conventions.errors import refusing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,25 +18,20 @@ _DEFAULT_DIRECTORY = Path(".turnstile")
 
 
 def local(
-    clusters: Annotated[
-        str, typer.Option(help="Names of the clusters, separated by commas.")
-    ] = "hub,worker-1,worker-2",
-    directory: Annotated[Path, typer.Option(help="Where certificates and kubeconfig files go.")] = _DEFAULT_DIRECTORY,
+    clusters: Annotated[str, typer.Option(help="Names of the clusters, comma-separated.")] = "hub,worker-1,worker-2",
+    directory: Annotated[Path, typer.Option(help="For certificates and kubeconfigs.")] = _DEFAULT_DIRECTORY,
     kueue: Annotated[
-        bool, typer.Option("--kueue", help="Run a stand-in for Kueue on each cluster, which also runs Jobs.")
+        bool, typer.Option("--kueue", help="Run a Kueue simulator on each cluster, which also runs Jobs.")
     ] = False,
 ) -> None:
-    """Start local clusters on loopback and serve them until Ctrl-C."""
+    """Start local clusters on loopback and serve until Ctrl-C."""
     import asyncio
 
-    from manager.local import LocalClusterError, serve_local_clusters
+    from manager.demo.clusters import LocalClusterError, serve_local_clusters
 
     names = [name.strip() for name in clusters.split(",")]
-    try:
+    with refusing(LocalClusterError):
         asyncio.run(serve_local_clusters(names, directory.absolute(), _announce, with_kueue=kueue))
-    except LocalClusterError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(2) from None
 
 
 def _announce(clusters: "Sequence[LocalCluster]") -> None:

@@ -1,43 +1,79 @@
-"""`turnstile replay`: makes the decisions of a journal again, and says where they differ."""
+"""`turnstile replay`: repeats the decisions of a journal and reports differences."""
 
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-_DIFFERENT = 1
-_UNUSABLE = 2
+from config.api.meta import Obj
+from manager.cli.conventions.errors import BadInputError, refusing
+from manager.cli.conventions.exits import Exit
+from manager.cli.conventions.optiongroups import with_option_groups
+from manager.cli.conventions.options import Form, Presentation
+from manager.cli.conventions.output import Report, show
+
+if TYPE_CHECKING:
+    from gates.model.actions import Decision
+    from manager.journal.replay import Replayed
 
 
+@with_option_groups
 def replay(
-    file: Annotated[Path, typer.Argument(help="A journal, as journal.path names it, or a copy of one.")],
+    file: Annotated[Path, typer.Argument(help="A journal (journal.path), or a copy of one.")],
+    *,
     workload: Annotated[
         str | None, typer.Option("--workload", "-w", help="Only decisions about this Workload, as NAMESPACE/NAME.")
     ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print every decision.")] = False,
+    presentation: Presentation,
 ) -> None:
-    """Make every recorded decision again, offline. Exits with 1 if one differs, with 2 for a journal of no use."""
-    from manager.journal_file import JournalError
-    from manager.replaying import replayed
+    """Repeat every recorded decision offline. Exits with 1 if one differs, with 2 for an unusable journal."""
+    from manager.journal.replay import replayed
+    from manager.journal.schema import JournalError
 
+    is_screen = presentation.output in (Form.TABLE, Form.WIDE)
     made = differing = 0
-    try:
+    items: list[Obj] = []
+    with refusing(JournalError):
         for each in replayed(file, workload):
             made += 1
-            if verbose:
-                typer.echo(each.line)
-            if not each.is_identical:
-                differing += 1
-                typer.echo(each.difference)
-    except JournalError as error:
-        _fail(str(error))
+            differing += not each.is_identical
+            if is_screen:  # at once, because a journal may be long
+                _tell(each, verbose=verbose)
+            elif verbose or not each.is_identical:
+                items.append(_item(each))
     if workload is not None and not made:
-        _fail(f"{file}: no decision about Workload {workload} is recorded; Workloads are named NAMESPACE/NAME")
-    typer.echo(f"{made} decisions replayed, {made - differing} identical, {differing} different")
+        raise BadInputError(
+            f"{file}: no decision about Workload {workload} is recorded; Workloads are named NAMESPACE/NAME"
+        )
+    body = {"decisions": made, "identical": made - differing, "different": differing, "items": items}
+    summary = f"{made} decisions replayed, {made - differing} identical, {differing} different"
+    names = [f"workload.kueue.x-k8s.io/{item['workload'].rpartition('/')[2]}" for item in items]
+    show(Report("Replay", body, lambda _screen, _wide: [summary], names), presentation.output)
     if differing:
-        raise typer.Exit(_DIFFERENT)
+        raise typer.Exit(Exit.NEGATIVE)
 
 
-def _fail(reason: str) -> NoReturn:
-    typer.echo(f"error: {reason}", err=True)
-    raise typer.Exit(_UNUSABLE)
+def _tell(each: "Replayed", *, verbose: bool) -> None:
+    if verbose:
+        typer.echo(each.line)
+    if not each.is_identical:
+        typer.echo(each.difference)
+
+
+def _item(each: "Replayed") -> Obj:
+    from config.api.meta import format_time
+
+    return {
+        "time": format_time(each.at_ns),
+        "workload": each.workload,
+        "repeated": each.repeated,
+        "identical": each.is_identical,
+        "recorded": _decision(each.recorded),
+        "made": _decision(each.made),
+    }
+
+
+def _decision(decision: "Decision") -> Obj:
+    actions = [type(action).__name__ for action in decision.actions]
+    return {"rule": str(decision.rule), "actions": actions, "notes": list(decision.notes)}

@@ -6,35 +6,26 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from config.names import CONFIG_FILE, CONFIG_FILE_VARIABLE
-from manager.cli.config import INVALID, default_file
+from manager.cli.conventions.configuration import ConfigFile, default_file
+from manager.cli.conventions.errors import CommandError
+from manager.cli.conventions.exits import Exit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from config.settings import Configuration
-    from manager.reloading import Reread
-
-_FAILED = 1
-
-
-ConfigOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--config", "-c", help=f"The configuration file; without it ${CONFIG_FILE_VARIABLE}, else {CONFIG_FILE}."
-    ),
-]
+    from config.sections.settings import Configuration
+    from manager.app.reloading import Reread
 
 
 def run(
-    config: ConfigOption = None,
+    config: ConfigFile = None,
     shadow: Annotated[
-        bool, typer.Option("--shadow", help="Beside Kueue's own controller: read, forecast and compare, write nothing.")
+        bool, typer.Option("--shadow", help="Beside Kueue's own controller: read, forecast, compare, write nothing.")
     ] = False,
 ) -> None:
-    """Run the daemon until SIGTERM or Ctrl-C; SIGHUP has it read its configuration again.
+    """Run the daemon until SIGTERM or Ctrl-C; SIGHUP reloads its configuration.
 
-    Exits with 2 for a wrong configuration, with 1 if it cannot work.
+    Exits with 2 for an invalid configuration, with 1 if it cannot continue.
     """
     from functools import partial
 
@@ -42,7 +33,7 @@ def run(
 
 
 async def _serve(configuration: "Configuration", reread: "Reread", *, shadow: bool) -> None:
-    from manager.service import serve
+    from manager.app.service import serve
     from manager.shadow.service import serve_shadow
 
     if shadow or configuration.shadow.enabled:
@@ -55,11 +46,11 @@ def run_service(config: Path | None, serve: "Callable[[Configuration, Reread], C
     """Load the configuration and run what serves until the process is told to stop; it may read it again."""
     from functools import partial
 
-    from config.loading import load_configuration
-    from config.problems import ConfigurationError
-    from manager import service
-    from manager.errors import StartupError
-    from manager.leadership import LeadershipLostError
+    from config.loading.loading import load_configuration
+    from config.reading.problems import ConfigurationError
+    from manager.app import service
+    from manager.base.errors import StartupError
+    from manager.election.leadership import LeadershipLostError
 
     reread = partial(load_configuration, config or default_file(), os.environ)
     try:
@@ -67,11 +58,10 @@ def run_service(config: Path | None, serve: "Callable[[Configuration, Reread], C
     except ConfigurationError as error:
         for problem in error.problems:
             typer.echo(str(problem), err=True)
-        raise typer.Exit(INVALID) from None
+        raise typer.Exit(Exit.BAD_INPUT) from None
     for warning in loaded.warnings:
         typer.echo(f"warning: {warning}", err=True)
     try:
         service.run(serve(loaded.configuration, reread))
     except (StartupError, LeadershipLostError) as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(_FAILED) from None
+        raise CommandError(str(error)) from None

@@ -1,46 +1,34 @@
 """The report of shadow mode as lines for people."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Final
 
-from manager.cli.conventions.terminal import printable
-
-Obj = dict[str, Any]
-
-_HEAD = ("WORKLOAD", "LET PREEMPT", "AT", "GATE", "FORECAST", "VERIFIED", "VICTIMS", "PODS", "POD-HOURS")
-
-
-def lines(report: Obj) -> Iterator[str]:
-    """Yield the report line by line, all printable."""
-    return map(printable, _lines(report))
+from config.api.meta import Obj
+from config.types.syntax import printable
+from manager.cli.conventions.output import TableColumn, table
+from manager.cli.conventions.terminal import TerminalScreen
 
 
-def _lines(report: Obj) -> Iterator[str]:
-    for problem in report.get("problems") or ():
-        yield f"warning: {problem}"
+def lines_of(report: Obj, screen: TerminalScreen, *, is_wide: bool) -> list[str]:
+    """Return the screen."""
+    lines = [f"warning: {_problem(problem)}" for problem in report.get("problems") or ()]
     totals, episodes = report["totals"], report["episodes"]
     if not totals["starts"]:
-        yield "nobody has been let preempt yet"
-        return
-    rows = [_row(episode, start) for episode in episodes for start in episode["starts"]]
-    yield from _table([_HEAD, *rows])
-    yield ""
-    yield from _breaches(episodes, totals["breaches"])
-    yield from _differences(episodes)
-    yield from _totals(totals)
+        return [*map(printable, lines), "no worker has been allowed to preempt yet"]
+    starts = [{**start, "workload": episode["workload"]} for episode in episodes for start in episode["starts"]]
+    closing = [*_breaches(episodes, totals["breaches"]), *_differences(episodes), *_totals(totals)]
+    return [*map(printable, lines), *table(_STARTS, starts, screen, is_wide=is_wide), "", *map(printable, closing)]
 
 
-def _row(episode: Obj, start: Obj) -> Sequence[str]:
-    gate = "opened" if start["gated"] else "none"
-    return (
-        episode["workload"],
-        start["cluster"],
-        start["at"],
-        gate,
-        start["forecast"] or "-",
-        start["result"],
-        *_cells(start["caused"]),
-    )
+def _problem(problem: Obj) -> str:
+    match problem["kind"]:
+        case "Hub":
+            text = f"hub: {problem['message']}"
+        case "Forecasts":
+            text = f"worker {problem['cluster']}: no forecasts, and victims are not detected: {problem['message']}"
+        case _:
+            text = f"worker {problem['cluster']}: {problem['message']}"
+    return f"{text} ({problem['remedy']})" if problem["remedy"] else text
 
 
 def _breaches(episodes: Sequence[Obj], count: int) -> Iterator[str]:
@@ -59,10 +47,10 @@ def _differences(episodes: Sequence[Obj]) -> Iterator[str]:
     """Name the episodes that would have gone otherwise."""
     for episode in episodes:
         for choice in episode["choices"]:
-            toll = choice["toll"]
-            if not episode["settled"] or toll is None or toll == episode["caused"]:
+            cost = choice["cost"]
+            if not episode["settled"] or cost is None or cost == episode["caused"]:
                 continue
-            spared = {key: episode["caused"][key] - toll[key] for key in toll}
+            spared = {key: episode["caused"][key] - cost[key] for key in cost}
             yield f"{episode['workload']}: {choice['policy']} would have chosen {choice['cluster']}: {_words(spared)}"
 
 
@@ -80,15 +68,22 @@ def _words(spared: Obj) -> str:
     return f"{', '.join(less)}, {-spared['podSeconds'] / 3600:+.1f} pod-hours"
 
 
-def _amount(toll: Obj) -> str:
-    return f"{toll['victims']} victims, {toll['pods']} pods, {toll['podSeconds'] / 3600:.1f} pod-hours"
+def _amount(cost: Obj) -> str:
+    return f"{cost['victims']} victims, {cost['pods']} pods, {_pod_hours(cost)} pod-hours"
 
 
-def _cells(toll: Obj) -> Sequence[str]:
-    return (str(toll["victims"]), str(toll["pods"]), f"{toll['podSeconds'] / 3600:.1f}")
+def _pod_hours(cost: Obj) -> str:
+    return f"{cost['podSeconds'] / 3600:.1f}"
 
 
-def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+_STARTS: Final = (
+    TableColumn("WORKLOAD", lambda each: each["workload"]),
+    TableColumn("LET PREEMPT", lambda each: each["cluster"]),
+    TableColumn("AT", lambda each: each["at"]),
+    TableColumn("GATE", lambda each: "opened" if each["gated"] else "none"),
+    TableColumn("FORECAST", lambda each: each["forecast"] or "-"),
+    TableColumn("VERIFIED", lambda each: each["result"]),
+    TableColumn("VICTIMS", lambda each: each["caused"]["victims"]),
+    TableColumn("PODS", lambda each: each["caused"]["pods"]),
+    TableColumn("POD-HOURS", lambda each: _pod_hours(each["caused"])),
+)

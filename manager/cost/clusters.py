@@ -2,15 +2,16 @@
 
 from collections.abc import Mapping
 
-from config.choices import CostPlace
 from config.kubeconfig.access import ClusterAccess
-from config.settings import Configuration
-from gates.activity import Health
-from manager.access import AccessLoader, Source, listed_sources
-from manager.cost.fleet import HUB_PLACE, Place
-from manager.logs import get_log
-from manager.worker import WorkerLink
-from workerclient.errors import ClusterError
+from config.sections.settings import Configuration
+from config.types.choices import CostPlace
+from gates.model.activity import Health
+from manager.clusters.access import AccessLoader, WorkerKubeconfigSource, listed_sources
+from manager.clusters.worker import WorkerLink
+from manager.cost.fleet import HUB_PLACE, CostCluster
+from manager.logging.logs import get_log
+from manager.process.supervision import Misunderstood, per_cluster
+from workerclient.base.errors import ClusterError
 
 
 class ConnectedClusters:
@@ -25,26 +26,32 @@ class ConnectedClusters:
         """Reach the hub by another address or identity from now on."""
         self._hub = access
 
-    async def __call__(self) -> Mapping[Place, ClusterAccess]:
-        """Return the clusters that there are now."""
+    async def __call__(self) -> Mapping[CostCluster, ClusterAccess]:
+        """Return the clusters that there are now, each by one name: what must not be used gets no costs either."""
         found = {HUB_PLACE: self._hub} if CostPlace.HUB in self._places else {}
         if CostPlace.WORKERS in self._places:
-            found |= {Place(CostPlace.WORKERS, name): link.access for name, link in self._links.items()}
+            used = {name: link for name, link in self._links.items() if link.refusal is None}
+            found |= {CostCluster(CostPlace.WORKERS, name): link.access for name, link in used.items()}
         return found
 
 
 class ListedClusters:
-    """The hub, and the workers whose kubeconfig the configuration names, read anew each time."""
+    """The hub, and the workers whose kubeconfig the configuration names, read again each time."""
 
     def __init__(self, configuration: Configuration, hub: ClusterAccess | None, loader: AccessLoader) -> None:
+        self._has_costs_on_hub = CostPlace.HUB in configuration.cost_controller.clusters
+        self._hub = hub
         self._loader = loader
         self._known: dict[str, ClusterAccess] = {}
         self._refusals: dict[str, Health] = {}
-        self.reconfigure(configuration, hub)
+        self.reconfigure(configuration)
 
-    def reconfigure(self, configuration: Configuration, hub: ClusterAccess | None) -> None:
-        """Go on with other workers, or another address or identity of the hub; it has no costs without one."""
-        self._hub = hub
+    def change_hub(self, access: ClusterAccess) -> None:
+        """Go on with another address or identity of the hub."""
+        self._hub = access
+
+    def reconfigure(self, configuration: Configuration) -> None:
+        """Go on with other workers."""
         has_workers = CostPlace.WORKERS in configuration.cost_controller.clusters
         self._sources = listed_sources(configuration) if has_workers else {}
         for worker in configuration.workers if has_workers else ():
@@ -54,22 +61,27 @@ class ListedClusters:
             self._known.pop(name, None)
             self._refusals.pop(name, None)
 
-    async def __call__(self) -> Mapping[Place, ClusterAccess]:
+    async def __call__(self) -> Mapping[CostCluster, ClusterAccess]:
         """Return the clusters that can be reached with what their kubeconfigs say now."""
         for source in list(self._sources.values()):
             await self._load(source)
-        workers = {Place(CostPlace.WORKERS, name): access for name, access in self._known.items()}
-        return workers if self._hub is None else {HUB_PLACE: self._hub, **workers}
+        workers = {CostCluster(CostPlace.WORKERS, name): access for name, access in self._known.items()}
+        if self._hub is None or not self._has_costs_on_hub:
+            return workers
+        return {HUB_PLACE: self._hub, **workers}
 
-    async def _load(self, source: Source) -> None:
+    async def _load(self, source: WorkerKubeconfigSource) -> None:
         name = source.name
         try:
-            found = await self._loader.load(source)
+            found = await per_cluster(self._loader.load(source), ClusterError)
         except ClusterError as error:
             get_log().warning("worker.kubeconfig_unread", worker=name, error=str(error))
             return
+        if isinstance(found, Misunderstood):
+            get_log().warning("worker.kubeconfig_unread", worker=name, error=found.problem)
+            return
         if self._sources.get(name) != source:
-            return  # it was configured anew meanwhile
+            return  # it was reconfigured meanwhile
         if not isinstance(found, Health):
             self._known[name] = found
             self._refusals.pop(name, None)

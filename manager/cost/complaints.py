@@ -1,4 +1,4 @@
-"""Tells people about a Job whose cost cannot be computed or made no sense: one log line and one Warning Event.
+"""Reports a Job whose cost cannot be computed or is invalid: one log line and one Warning Event.
 
 Once per generation of the Job: the Event's name is made of it, so that not even a restart repeats it. Events need a
 role of their own; without it one log line says so, and nothing else is missing.
@@ -7,19 +7,18 @@ role of their own; without it one log line says so, and nothing else is missing.
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
-from config.api.meta import format_time
+from config.api.meta import Obj, format_time
 from config.names import DOMAIN
 from engine.cost.facts import JobFacts
-from gates.texts import EVENT_LIMIT, cut
-from manager.kinds import EVENTS
-from manager.logs import get_log
-from workerclient.clock import Clock
+from gates.model.texts import EVENT_LIMIT, cut
+from manager.base.kinds import EVENTS
+from manager.logging.logs import get_log
+from workerclient.base.clock import Clock
+from workerclient.base.errors import AlreadyExists, ClusterError, Forbidden, excerpt
 from workerclient.cluster import ClusterClient
-from workerclient.errors import AlreadyExists, ClusterError, Forbidden, printable
 
 if TYPE_CHECKING:
-    from workerclient.codec import Raw
-    from workerclient.resource import Resource
+    from workerclient.objects.resource import Resource
 
 COMPONENT: Final = f"{DOMAIN}/cost-controller"
 INVALID_COST: Final = "InvalidPreemptionCost"
@@ -32,7 +31,7 @@ class Complaints:
 
     def __init__(self, client: ClusterClient, clock: Clock) -> None:
         self._cluster = client.name
-        self._events: Resource[Raw] = client.resource(EVENTS)
+        self._events: Resource[Obj] = client.resource(EVENTS)
         self._clock = clock
         self._said: dict[str, set[tuple[int, str]]] = {}
         """Generations and reasons, by the Job's UID."""
@@ -44,7 +43,7 @@ class Complaints:
         if (job.generation, reason) in said:
             return
         said.add((job.generation, reason))
-        text = printable(message)
+        text = excerpt(message)
         name = f"{job.namespace}/{job.name}"
         get_log().error("cost.complaint", cluster=self._cluster, job=name, reason=reason, problem=text)
         await self._emit(job, reason, text)
@@ -66,7 +65,7 @@ class Complaints:
         except ClusterError as error:
             get_log().warning("event.lost", cluster=self._cluster, job=f"{job.namespace}/{job.name}", error=str(error))
 
-    def _event(self, job: JobFacts, reason: str, message: str) -> "Raw":
+    def _event(self, job: JobFacts, reason: str, message: str) -> Obj:
         now = format_time(self._clock.now_ns())
         digest = sha256(f"{job.uid}/{job.generation}/{reason}".encode()).hexdigest()[:16]
         return {

@@ -1,42 +1,49 @@
-"""The cost controller of one cluster: looks at its Jobs and writes what preempting them would cost.
+"""The cost controller of one cluster: reconciles its Jobs and writes what preempting them would cost.
 
-A look is always the same: take Job and Workload from the caches, decide, write. A conflict is answered by a fresh read
-and a new decision. No look starts before both caches are complete, so that no cost is computed from half the facts.
+A reconcile takes Job and Workload from the caches, decides, and writes. A conflict leads to a fresh read and a new
+decision. No reconcile starts before both caches are complete, so that no cost is computed from partial data.
 """
 
 import asyncio
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final, TypeVar, assert_never
 
+from config.api.meta import Obj, ObjectKey
 from config.kubeconfig.access import ClusterAccess
 from engine.cost.facts import QUEUE_LABEL, JobFacts, WorkloadFacts, job_facts, workload_facts
 from engine.cost.rules import CostPolicy, KeepCost, Leave, Untouched, WriteCost, current_workload, decide_cost
 from engine.objects.boost import PREEMPTION_COST_ANNOTATION
+from manager.base.kinds import JOBS, WORKLOADS
+from manager.base.memory_limits import MOST_VALUES
+from manager.base.retrying import RetriedOperation
 from manager.cost.complaints import INVALID_COST, MODEL_FAILED, Complaints
 from manager.cost.metrics import CostMetrics, Origin
-from manager.cost.propagating import Propagation, Propagator
-from manager.kinds import JOBS, WORKLOADS
-from manager.logs import begin_cause, get_log
-from manager.patience import is_outrun, rest_seconds
-from manager.queue import KeyedQueue
-from workerclient.cache import Unreadable
-from workerclient.cluster import ClientLimits, ClusterClient, Connection, ConnectionReport, Followed, Surroundings
-from workerclient.codec import Raw
-from workerclient.errors import ClusterError, Conflict, NotFound, printable
-from workerclient.kind import Key
-from workerclient.resource import Precondition
-from workerclient.watched import WatchedKind
+from manager.cost.propagating import CostPropagation, Propagator
+from manager.logging.logs import begin_cause, get_log
+from manager.queueing.backoff import KeyedFailures, is_outrun
+from manager.queueing.queue import KeyedQueue
+from workerclient.base.errors import ClusterError, Conflict, NotFound, excerpt
+from workerclient.cluster import (
+    ClientContext,
+    ClientLimits,
+    ClusterClient,
+    ConnectionReport,
+    ConnectionState,
+    WatchedResource,
+)
+from workerclient.objects.cache import Unreadable
+from workerclient.objects.resource import Precondition
+from workerclient.objects.watched import WatchedKind
 
 Facts = TypeVar("Facts", JobFacts, WorkloadFacts)
 
 _BY_OWNER: Final = "owner"
 _LOOKS_AT_ONCE: Final = 16
-"""A look that waits for the cluster's budget decides on what it saw before: few may wait, the others see more."""
+"""A reconcile that waits for the cluster's budget uses older state, so few may wait at a time."""
 _LONGEST_SHOWN: Final = 64
-_AFTER_A_BUG_SECONDS: Final = 300.0
 _TRIES: Final = 4
-"""How often a look reads anew after conflicts, before it makes room for others."""
+"""How often a reconcile rereads after conflicts before it yields to others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +52,18 @@ class CostSettings:
 
     policy: CostPolicy
     refresh_seconds: float
-    """How often to look again when nothing happened; 0 for never."""
-    propagation: Propagation
+    """How often to reconcile without an event; 0 for never."""
+    propagation: CostPropagation
 
 
 class CostController:
-    """The controller of one cluster. To be made inside the running loop; `run` once."""
+    """The controller of one cluster. To be made inside the running loop; when `run` failed it may be run again."""
 
     def __init__(
         self,
         name: str,
         access: ClusterAccess,
-        surroundings: Surroundings,
+        context: ClientContext,
         limits: ClientLimits,
         settings: CostSettings,
         metrics: CostMetrics,
@@ -65,20 +72,28 @@ class CostController:
         self.access = access
         self._settings = settings
         self._metrics = metrics
-        self._clock, self._jitter = surroundings.clock, surroundings.jitter
+        self._clock, self._jitter = context.clock, context.jitter
         self._slots = asyncio.Semaphore(_LOOKS_AT_ONCE)
-        self._failures: dict[Key, int] = {}
-        self._uids: dict[Key, str] = {}
-        """Jobs that something is remembered about."""
-        self._job_of: dict[Key, Key] = {}
-        """Jobs by Workload, to know whom a Workload that is gone belonged to."""
-        self.queue: KeyedQueue[Key] = KeyedQueue(self._clock)
-        self.client = ClusterClient(name, access, surroundings, limits, self._on_connection)
-        self.jobs: Followed[JobFacts] = self.client.follow(
-            WatchedKind(JOBS, job_facts, label_selector=QUEUE_LABEL, on_change=self._add)
+        self._failures: KeyedFailures[ObjectKey] = KeyedFailures(
+            RetriedOperation.COST, context.jitter, context.on_retry
         )
-        self.workloads: Followed[WorkloadFacts] = self.client.follow(
-            WatchedKind(WORKLOADS, workload_facts, indexes={_BY_OWNER: _owner_of}, on_change=self._on_workload)
+        self._uids: dict[ObjectKey, str] = {}
+        """Jobs that something is remembered about."""
+        self._job_of: dict[ObjectKey, ObjectKey] = {}
+        """Jobs by Workload, to find the Job of a deleted Workload."""
+        self.queue: KeyedQueue[ObjectKey] = KeyedQueue(self._clock)
+        self.client = ClusterClient(name, access, context, limits, self._on_connection)
+        self.jobs: WatchedResource[JobFacts] = self.client.follow(
+            WatchedKind(JOBS, job_facts, label_selector=QUEUE_LABEL, most_values=MOST_VALUES, on_change=self._add)
+        )
+        self.workloads: WatchedResource[WorkloadFacts] = self.client.follow(
+            WatchedKind(
+                WORKLOADS,
+                workload_facts,
+                most_values=MOST_VALUES,
+                indexes={_BY_OWNER: _owner_of},
+                on_change=self._on_workload,
+            )
         )
         self._complaints = Complaints(self.client, self._clock)
         self.propagator = Propagator(settings.propagation, self.workloads, self._complaints, metrics, self._clock, name)
@@ -87,47 +102,55 @@ class CostController:
     @property
     def is_connected(self) -> bool:
         """Return whether costs may be computed from the caches."""
-        is_there = self.client.report.connection is Connection.CONNECTED
+        is_there = self.client.report.connection is ConnectionState.CONNECTED
         return is_there and self.jobs.cache.synced and self.workloads.cache.synced
 
     async def run(self) -> None:
         """Work until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self.client.run())
-            group.create_task(self.queue.serve(self._look))
+            group.create_task(self.queue.serve(self._reconcile))
+
+    def fail(self, problem: str) -> None:
+        """Count a failure, and compute no costs until recovered."""
+        self._metrics.count_restart(self.name)
+        self.client.fail(problem)
+
+    def recover(self) -> None:
+        """Take the cluster for what its watches show."""
+        self.client.recover()
 
     def reconfigure(self, access: ClusterAccess) -> None:
         """Go on with another address or identity."""
         self.client.reconfigure(access)
         self.access = access
 
-    # --- who is to be looked at
+    # --- which Jobs to reconcile
 
-    def _add(self, key: Key) -> None:
-        if self.is_connected:  # while the lists come in there is nothing to decide: then everything is looked at
+    def _add(self, key: ObjectKey) -> None:
+        if self.is_connected:  # before the lists are complete nothing is decided; then everything is reconciled
             self.queue.add(key)
 
     def _on_connection(self, report: ConnectionReport) -> None:
         get_log().info("cost.connection", cluster=self.name, state=report.connection, message=report.message)
         if self.is_connected:
-            for key in self.jobs.cache:
-                self.queue.add(key)
+            self.queue.add_all(self.name, lambda: list(self.jobs.cache))
 
-    def _on_workload(self, key: Key) -> None:
+    def _on_workload(self, key: ObjectKey) -> None:
         workload = self.workloads.cache.get(key)
         before = self._job_of.pop(key, None)
         if isinstance(workload, WorkloadFacts) and workload.owner:
-            self._job_of[key] = Key(key.namespace, workload.owner)
+            self._job_of[key] = ObjectKey(key.namespace, workload.owner)
             self._add(self._job_of[key])
         elif before is not None:
             self._add(before)
 
-    # --- one look
+    # --- one reconcile
 
-    async def _look(self, key: Key) -> None:
+    async def _reconcile(self, key: ObjectKey) -> None:
         async with self._slots:
             if not self.is_connected:
-                return  # everything is looked at when the cluster is there
+                return  # everything is reconciled once the cluster answers
             begin_cause()
             try:
                 await self._bring_up_to_date(key)
@@ -138,11 +161,11 @@ class CostController:
             except Exception as error:  # noqa: BLE001 - the boundary of a task: one Job must not end the daemon
                 self._metrics.count_error(self.name)
                 get_log().error("cost.failed", cluster=self.name, job=str(key), exc_info=error)
-                self.queue.add_after(key, _AFTER_A_BUG_SECONDS)
+                self.queue.add_after(key, self._failures.next_wait(key, error))
             else:
-                self._failures.pop(key, None)
+                self._failures.forget(key)
 
-    async def _bring_up_to_date(self, key: Key) -> None:
+    async def _bring_up_to_date(self, key: ObjectKey) -> None:
         job = self.jobs.cache.get(key)
         if isinstance(job, Unreadable):
             self._unreadable(key, job.problem)
@@ -160,7 +183,7 @@ class CostController:
             self.queue.add_after(key, soonest)
 
     async def _price(self, job: JobFacts, workload: WorkloadFacts | None) -> JobFacts | None:
-        """Write the cost of a Job if it is wrong; return the Job as it is then, None if its Workload is not ours."""
+        """Write the cost of a Job if it is wrong; return the resulting Job, None if it gets no cost."""
         for _ in range(_TRIES):
             decision = decide_cost(job, workload, self._settings.policy, self._clock.now_ns())
             match decision:
@@ -174,6 +197,8 @@ class CostController:
                         return await self._write(job, decision)
                     except Conflict as error:
                         conflict = error
+                case _:
+                    assert_never(decision)
             fresh = await self._fresh_job(job)
             if fresh is None:
                 return None
@@ -181,7 +206,7 @@ class CostController:
         raise conflict
 
     async def _write(self, job: JobFacts, decision: WriteCost) -> JobFacts | None:
-        key, fence = Key(job.namespace, job.name), Precondition(job.uid, job.resource_version)
+        key, fence = job.key, Precondition(job.uid, job.resource_version)
         patch = {"metadata": {"annotations": {PREEMPTION_COST_ANNOTATION: decision.text}}}
         await self.jobs.resource.merge_patch(key, patch, fence)
         self._metrics.count_update(self.name)
@@ -202,9 +227,9 @@ class CostController:
         await self._complaints.complain(job, MODEL_FAILED, f"{problem}; {kept}")
 
     async def _fresh_job(self, job: JobFacts) -> JobFacts | None:
-        """Read a Job anew; None if it is gone, or another one has its name."""
+        """Read a Job again; None if it is gone or was replaced."""
         try:
-            fresh = _read(job_facts, await self.jobs.resource.get(Key(job.namespace, job.name)))
+            fresh = _read(job_facts, await self.jobs.resource.get(job.key))
         except NotFound:
             return None
         return fresh if fresh.uid == job.uid else None
@@ -213,7 +238,7 @@ class CostController:
         if workload is None:
             return None
         try:
-            raw = await self.workloads.resource.get(Key(workload.namespace, workload.name))
+            raw = await self.workloads.resource.get(workload.key)
         except NotFound:
             return None
         fresh = _read(workload_facts, raw)
@@ -225,19 +250,18 @@ class CostController:
             if isinstance(workload, WorkloadFacts):
                 yield workload
 
-    def _failed(self, key: Key, error: ClusterError) -> None:
-        failures = self._failures[key] = self._failures.get(key, 0) + 1
+    def _failed(self, key: ObjectKey, error: ClusterError) -> None:
         if not is_outrun(error):
             self._metrics.count_error(self.name)
             get_log().warning("cost.unwritten", cluster=self.name, job=str(key), error=str(error))
-        self.queue.add_after(key, rest_seconds(error, failures, self._jitter))
+        self.queue.add_after(key, self._failures.next_wait(key, error))
 
-    def _unreadable(self, key: Key, problem: str) -> None:
+    def _unreadable(self, key: ObjectKey, problem: str) -> None:
         self._metrics.count_error(self.name)
         get_log().warning("cost.unreadable", cluster=self.name, job=str(key), problem=problem)
 
-    def _forget(self, key: Key) -> None:
-        self._failures.pop(key, None)
+    def _forget(self, key: ObjectKey) -> None:
+        self._failures.forget(key)
         uid = self._uids.pop(key, None)
         if uid is not None:
             self._complaints.forget(uid)
@@ -245,14 +269,14 @@ class CostController:
 
 
 class _UnreadableError(Exception):
-    """A fresh read brought an object that makes no sense."""
+    """A fresh read returned a malformed object."""
 
 
-def _read(project: Callable[[Raw], Facts], raw: Raw) -> Facts:
+def _read(project: Callable[[Obj], Facts], raw: Obj) -> Facts:
     try:
         return project(raw)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise _UnreadableError(printable(f"{type(error).__name__}: {error}")) from error
+        raise _UnreadableError(excerpt(f"{type(error).__name__}: {error}")) from error
 
 
 def _owner_of(workload: WorkloadFacts) -> Iterable[Hashable]:

@@ -1,7 +1,7 @@
 """Finds out whether a cluster's Kueue copies costs from Jobs to Workloads, by watching whether it does.
 
-Kueue says nowhere which KEPs it knows. So a difference between a Job and its Workload is given a moment: if somebody
-else ends it, Kueue copies; if it stays, Kueue does not, and then takes no account of costs either.
+Kueue says nowhere which KEPs it knows. So a difference between a Job and its Workload is given a moment: if another
+writer ends it, Kueue copies; if it stays, Kueue does not, and then takes no account of costs either.
 """
 
 from dataclasses import dataclass
@@ -32,8 +32,8 @@ class CopyWatch:
         self.attitude = Attitude.UNKNOWN
         self._differences: dict[str, _Difference] = {}
 
-    def look(self, uid: str, wanted: str | None, *, is_there: bool, now: float) -> float:
-        """Take a look at a Job with this cost; return in how many seconds to look again, 0 for not at all."""
+    def observe(self, uid: str, wanted: str | None, *, is_there: bool, now: float) -> float:
+        """Note a Job with this cost; return in how many seconds to check again, 0 for never."""
         known = self._differences.get(uid)
         if is_there:
             if known is not None and known.wanted == wanted:
@@ -49,5 +49,5 @@ class CopyWatch:
         return rest
 
     def forget(self, uid: str) -> None:
-        """Drop what was seen of a Job: it is gone, or we copied its cost ourselves."""
+        """Forget a Job: it is gone, or this controller copied its cost."""
         self._differences.pop(uid, None)

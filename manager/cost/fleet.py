@@ -4,32 +4,34 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, NamedTuple
 
-from config.choices import CostPlace
 from config.kubeconfig.access import ClusterAccess
-from config.settings import Configuration
+from config.sections.settings import Configuration
+from config.types.choices import CostPlace
 from engine.cost.models import CostModel
 from engine.cost.rules import CostPolicy
-from manager.choices import budget_of
+from manager.base.from_configuration import budget_of
+from manager.base.memory_limits import everything
+from manager.clusters.hub import HUB_LIMITS
 from manager.cost.controller import CostController, CostSettings
 from manager.cost.metrics import CostMetrics
-from manager.cost.propagating import Propagation
-from manager.hub import HUB_LIMITS
-from manager.logs import get_log
-from workerclient.cluster import ClientLimits, Surroundings
+from manager.cost.propagating import CostPropagation
+from manager.logging.logs import get_log
+from manager.process.supervision import misunderstanding, supervise
+from workerclient.cluster import ClientContext, ClientLimits
 
 HUB: Final = "hub"
 _LOOK_AGAIN_SECONDS: Final = 10.0
 
 
-class Place(NamedTuple):
-    """One cluster; a worker may be called what we call the hub."""
+class CostCluster(NamedTuple):
+    """One cluster; a worker may have the hub's name."""
 
     kind: CostPlace
     name: str
 
 
-HUB_PLACE: Final = Place(CostPlace.HUB, HUB)
-Wanted = Callable[[], Awaitable[Mapping[Place, ClusterAccess]]]
+HUB_PLACE: Final = CostCluster(CostPlace.HUB, HUB)
+Wanted = Callable[[], Awaitable[Mapping[CostCluster, ClusterAccess]]]
 
 
 class CostFleet:
@@ -40,25 +42,25 @@ class CostFleet:
         configuration: Configuration,
         model: CostModel,
         wanted: Wanted,
-        surroundings: Surroundings,
+        context: ClientContext,
     ) -> None:
         self._configuration = configuration
         self._model = model
         self._wanted = wanted
-        self._surroundings = surroundings
+        self._client_context = context
         self._poked = asyncio.Event()
-        self._tasks: dict[Place, asyncio.Task[None]] = {}
-        self._refused: dict[Place, ClusterAccess] = {}
-        """What cannot be used, because its certificates make no sense; said once."""
+        self._tasks: dict[CostCluster, asyncio.Task[None]] = {}
+        self._refused: dict[CostCluster, ClusterAccess] = {}
+        """Clusters with unusable certificates; logged once."""
         self.metrics = CostMetrics()
-        self.controllers: dict[Place, CostController] = {}
+        self.controllers: dict[CostCluster, CostController] = {}
 
     def poke(self) -> None:
-        """Have the clusters looked at again soon."""
+        """Check the clusters again soon."""
         self._poked.set()
 
     def reconfigure(self, configuration: Configuration) -> None:
-        """Ask more or less of the clusters from now on, and look at them again; what is written waits for a start."""
+        """Apply new request budgets and check the clusters again; what is written changes only after a restart."""
         self._configuration = configuration
         for place, controller in self.controllers.items():
             controller.client.change_budget(self._limits(place).budget)
@@ -70,9 +72,9 @@ class CostFleet:
             try:
                 while True:
                     self._poked.clear()
-                    await self._look(group)
+                    await self._refresh(group)
                     try:
-                        async with self._surroundings.clock.timeout(_LOOK_AGAIN_SECONDS):
+                        async with self._client_context.clock.timeout(_LOOK_AGAIN_SECONDS):
                             await self._poked.wait()
                     except TimeoutError:
                         continue
@@ -80,7 +82,7 @@ class CostFleet:
                 for task in self._tasks.values():
                     task.cancel()
 
-    async def _look(self, group: asyncio.TaskGroup) -> None:
+    async def _refresh(self, group: asyncio.TaskGroup) -> None:
         wanted = await self._wanted()
         for place in [place for place in self.controllers if place not in wanted]:
             await self._end(place)
@@ -93,38 +95,45 @@ class CostFleet:
                     self._begin(group, place, access)
                 else:
                     known.reconfigure(access)
-            except ValueError as error:
+            except Exception as error:  # noqa: BLE001 - the boundary around one cluster
+                problem = str(error) if isinstance(error, ValueError) else misunderstanding(error)
                 self._refused[place] = access
-                get_log().warning("cost.cluster_refused", cluster=place.name, error=str(error))
+                get_log().warning("cost.cluster_refused", cluster=place.name, error=problem)
             else:
                 self._refused.pop(place, None)
 
-    def _begin(self, group: asyncio.TaskGroup, place: Place, access: ClusterAccess) -> None:
+    def _begin(self, group: asyncio.TaskGroup, place: CostCluster, access: ClusterAccess) -> None:
         settings = self._settings(place)
-        controller = CostController(place.name, access, self._surroundings, self._limits(place), settings, self.metrics)
+        controller = CostController(
+            place.name, access, self._client_context, self._limits(place), settings, self.metrics
+        )
         self.controllers[place] = controller
-        self._tasks[place] = group.create_task(controller.run())
+        self._tasks[place] = group.create_task(self._supervised(controller))
         bridges = settings.propagation.bridges
         get_log().info("cost.begun", cluster=place.name, model=settings.policy.model_name, priority_boost=bridges)
 
-    async def _end(self, place: Place) -> None:
+    async def _supervised(self, controller: CostController) -> None:
+        clock, jitter = self._client_context.clock, self._client_context.jitter
+        await supervise(controller.name, controller, clock, jitter, "cost.cluster_failed")
+
+    async def _end(self, place: CostCluster) -> None:
         del self.controllers[place]
         task = self._tasks.pop(place)
         task.cancel()
         await asyncio.wait([task])
         get_log().info("cost.ended", cluster=place.name)
 
-    def _settings(self, place: Place) -> CostSettings:
+    def _settings(self, place: CostCluster) -> CostSettings:
         section = self._configuration.cost_controller
         boost = section.priority_boost
         bridges = boost.hub if place.kind is CostPlace.HUB else place.name in boost.workers
         return CostSettings(
             policy=CostPolicy(self._model, section.model, section.running_increment, section.max_cost),
             refresh_seconds=section.refresh_interval.total_seconds(),
-            propagation=Propagation(copies=section.copy_to_workloads, bridges=bridges),
+            propagation=CostPropagation(copies=section.copy_to_workloads, bridges=bridges),
         )
 
-    def _limits(self, place: Place) -> ClientLimits:
+    def _limits(self, place: CostCluster) -> ClientLimits:
         if place.kind is CostPlace.HUB:
             return HUB_LIMITS
-        return ClientLimits(budget=budget_of(self._configuration, place.name))
+        return ClientLimits(budget=budget_of(self._configuration, place.name), holdings=everything)

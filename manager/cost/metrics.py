@@ -5,37 +5,43 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry
 
-from manager.telemetry.families import Family, Kind
+from manager.metrics.families import Family, MetricType
 
 
 class Origin(StrEnum):
-    """Where a value that makes no sense came from."""
+    """Where an invalid value came from."""
 
     ANNOTATION = "annotation"
     MODEL = "model"
 
 
 _CLUSTER: Final = ("cluster",)
-UPDATES: Final = Family("turnstile_cost_updates_total", Kind.COUNTER, "Costs written on Jobs.", _CLUSTER)
+UPDATES: Final = Family("turnstile_cost_updates_total", MetricType.COUNTER, "Costs written on Jobs.", _CLUSTER)
 ERRORS: Final = Family(
     "turnstile_cost_reconcile_errors_total",
-    Kind.COUNTER,
-    "Looks of the cost controller at a Job that failed.",
+    MetricType.COUNTER,
+    "Failed reconciliations of a Job by the cost controller.",
     _CLUSTER,
 )
 INVALID: Final = Family(
     "turnstile_cost_invalid_values_total",
-    Kind.COUNTER,
-    "Costs that were no cost, by where they came from: annotation, model.",
+    MetricType.COUNTER,
+    "Invalid costs, by origin: annotation, model.",
     ("cluster", "origin"),
 )
 IGNORED: Final = Family(
     "turnstile_cost_ignored_by_worker",
-    Kind.GAUGE,
-    "1 where Kueue does not copy costs to Workloads, and so takes no account of them.",
+    MetricType.GAUGE,
+    "1 if the cluster's Kueue does not copy costs to Workloads, and so ignores them.",
     _CLUSTER,
 )
-COST_CATALOGUE: Final = (UPDATES, ERRORS, INVALID, IGNORED)
+RESTARTS: Final = Family(
+    "turnstile_cost_restarts_total",
+    MetricType.COUNTER,
+    "Restarts of a cluster's cost controller after a failure caused by what the cluster sent.",
+    _CLUSTER,
+)
+COST_CATALOGUE: Final = (UPDATES, ERRORS, INVALID, IGNORED, RESTARTS)
 
 
 class CostMetrics:
@@ -47,11 +53,13 @@ class CostMetrics:
         self._errors = ERRORS.counter(self.registry)
         self._invalid = INVALID.counter(self.registry)
         self._ignored = IGNORED.gauge(self.registry)
+        self._restarts = RESTARTS.counter(self.registry)
 
     def begin(self, cluster: str) -> None:
         """Show a cluster with zeros before anything happened there."""
         self._updates.labels(cluster)
         self._errors.labels(cluster)
+        self._restarts.labels(cluster)
         for origin in Origin:
             self._invalid.labels(cluster, origin)
 
@@ -60,12 +68,16 @@ class CostMetrics:
         self._updates.labels(cluster).inc()
 
     def count_error(self, cluster: str) -> None:
-        """Count a look that failed."""
+        """Count a failed reconcile."""
         self._errors.labels(cluster).inc()
 
     def count_invalid(self, cluster: str, origin: Origin) -> None:
-        """Count a value that made no sense."""
+        """Count an invalid value."""
         self._invalid.labels(cluster, origin).inc()
+
+    def count_restart(self, cluster: str) -> None:
+        """Count a failure of the whole controller."""
+        self._restarts.labels(cluster).inc()
 
     def show_ignored(self, cluster: str, *, is_ignored: bool) -> None:
         """Show whether a cluster's Kueue takes account of costs."""

@@ -6,15 +6,15 @@ A package offers a model by an entry point of the group GROUP. Only the model th
 from importlib.metadata import EntryPoint, entry_points
 from typing import Final
 
-from config.settings import Configuration
+from config.sections.settings import Configuration
 from engine.cost.models import SHIPPED, CostModel
-from manager.errors import StartupError
+from manager.base.errors import StartupError
 
 GROUP: Final = "turnstile.cost_models"
 
 
 class ModelError(Exception):
-    """The model cannot be used; the message is for the one who configured it."""
+    """The model cannot be used; the message is for the operator."""
 
 
 def configured_model(configuration: Configuration) -> CostModel:

@@ -9,17 +9,16 @@ from engine.objects.boost import PREEMPTION_COST_ANNOTATION, PRIORITY_BOOST_ANNO
 from manager.cost.complaints import FOREIGN_BOOST, Complaints
 from manager.cost.copywatch import Attitude, CopyWatch
 from manager.cost.metrics import CostMetrics
-from manager.logs import get_log
-from workerclient.clock import Clock
-from workerclient.cluster import Followed
-from workerclient.kind import Key
-from workerclient.resource import Precondition
+from manager.logging.logs import get_log
+from workerclient.base.clock import Clock
+from workerclient.cluster import WatchedResource
+from workerclient.objects.resource import Precondition
 
 _LONGEST_SHOWN: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Propagation:
+class CostPropagation:
     """What is written on the Workloads of one cluster."""
 
     copies: bool = False
@@ -31,8 +30,8 @@ class Propagator:
 
     def __init__(
         self,
-        settings: Propagation,
-        workloads: Followed[WorkloadFacts],
+        settings: CostPropagation,
+        workloads: WatchedResource[WorkloadFacts],
         complaints: Complaints,
         metrics: CostMetrics,
         clock: Clock,
@@ -56,7 +55,7 @@ class Propagator:
         self._watch.forget(uid)
 
     async def propagate(self, job: JobFacts, workload: WorkloadFacts) -> float:
-        """Bring a Workload up to date; return in how many seconds to look again, 0 for not at all."""
+        """Bring a Workload up to date; return in how many seconds to check again, 0 for never."""
         missing = copied_cost(job.annotations, workload.annotations)
         again = self._observe(job, is_there=not missing)
         changes: Changes = {}
@@ -76,20 +75,23 @@ class Propagator:
 
     def _observe(self, job: JobFacts, *, is_there: bool) -> float:
         before = self.attitude
-        again = self._watch.look(job.uid, job.cost_text, is_there=is_there, now=self._clock.monotonic())
+        again = self._watch.observe(job.uid, job.cost_text, is_there=is_there, now=self._clock.monotonic())
         if self.attitude is not before:
             is_ignored = self.attitude is Attitude.IGNORES
             self._metrics.show_ignored(self._cluster, is_ignored=is_ignored)
-            log = get_log().warning if is_ignored else get_log().info
-            log("cost.attitude", cluster=self._cluster, attitude=self.attitude, seen_on=f"{job.namespace}/{job.name}")
+            seen_on = f"{job.namespace}/{job.name}"
+            if is_ignored:
+                get_log().warning("cost.ignored_by_worker", cluster=self._cluster, seen_on=seen_on)
+            else:
+                get_log().info("cost.copied_by_worker", cluster=self._cluster, seen_on=seen_on)
         return again
 
     async def _complain_about_boost(self, job: JobFacts, workload: WorkloadFacts) -> None:
         boost = workload.annotations[PRIORITY_BOOST_ANNOTATION][:_LONGEST_SHOWN]
-        problem = f'Workload {workload.name} has {PRIORITY_BOOST_ANNOTATION} "{boost}" from somebody else'
+        problem = f'Workload {workload.name} has {PRIORITY_BOOST_ANNOTATION} "{boost}" from another writer'
         await self._complaints.complain(job, FOREIGN_BOOST, f"{problem}; it stays, and the cost does not count there")
 
     async def _write(self, workload: WorkloadFacts, changes: Changes) -> None:
-        key, fence = Key(workload.namespace, workload.name), Precondition(workload.uid, workload.resource_version)
+        key, fence = workload.key, Precondition(workload.uid, workload.resource_version)
         await self._workloads.resource.merge_patch(key, {"metadata": {"annotations": changes}}, fence)
         get_log().info("cost.propagated", cluster=self._cluster, workload=str(key), annotations=changes)

@@ -1,14 +1,13 @@
 """Who takes part in the demo, as plain objects that a user would apply."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
+from config.api.meta import Obj
 from config.names import KUEUE_API_VERSION, KUEUE_GROUP, MULTIKUEUE_NAME, ORIGIN_LABEL
-from manager.local import QUEUE
-from manager.local import RUN_SECONDS as RUN_ANNOTATION
-from manager.local import STOP_SECONDS as STOP_ANNOTATION
-
-Obj = dict[str, Any]
+from manager.demo.clusters import QUEUE
+from manager.demo.clusters import RUN_SECONDS as RUN_ANNOTATION
+from manager.demo.clusters import STOP_SECONDS as STOP_ANNOTATION
 
 HUB: Final = "hub"
 WORKERS: Final = ("worker-1", "worker-2", "worker-3")
@@ -26,7 +25,7 @@ BYSTANDER: Final = "of-another-hub"
 """A Workload that another hub keeps on each worker."""
 
 TIMEOUT_SECONDS: Final = 8
-"""SingleClusterPreemptionTimeout; the default is five minutes, which nobody would wait for."""
+"""SingleClusterPreemptionTimeout; the default of five minutes is too long for a demo."""
 RUN_TIME_SECONDS: Final = 3
 STOP_TIME_SECONDS: Final = 2
 
@@ -51,7 +50,7 @@ def job_to_try() -> Obj:
 
 
 def bystander() -> Obj:
-    """Return a Workload that looks like one of ours, but for the hub that it names."""
+    """Return a Workload that looks like a replica of this hub, but names another hub."""
     return {
         "apiVersion": KUEUE_API_VERSION,
         "kind": "Workload",

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from config.api.meta import NANOSECONDS
-from manager.demo.sightings import Sighting, What
+from manager.demo.sightings import ClusterSighting, SightingKind
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class DemoEvidence:
     """What was seen, and what it has to be held against."""
 
-    sightings: Sequence[Sighting]
+    sightings: Sequence[ClusterSighting]
     """In the order in which they were seen."""
     jobs: Sequence[str]
     """The jobs that were submitted through the hub."""
@@ -21,17 +21,17 @@ class Evidence:
     """The workers, each with its spelling of the state of a gate."""
     timeout_ns: int
 
-    def of(self, what: What, job: str | None = None) -> list[Sighting]:
+    def of(self, what: SightingKind, job: str | None = None) -> list[ClusterSighting]:
         """Return the sightings of one sort."""
         return [each for each in self.sightings if each.what is what and job in (None, each.job)]
 
-    def on_workers(self, what: What, job: str) -> list[Sighting]:
+    def on_workers(self, what: SightingKind, job: str) -> list[ClusterSighting]:
         """Return the sightings of one sort that are not the hub's."""
         return [each for each in self.of(what, job) if each.cluster != self.hub]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class InvariantFinding:
     """One invariant and what speaks against it."""
 
     name: str
@@ -43,24 +43,24 @@ class Finding:
         return not self.problems
 
 
-def check_invariants(evidence: Evidence) -> list[Finding]:
+def check_invariants(evidence: DemoEvidence) -> list[InvariantFinding]:
     """Check all of them."""
-    return [Finding(name, tuple(check(evidence))) for name, check in _CHECKS.items()]
+    return [InvariantFinding(name, tuple(check(evidence))) for name, check in _CHECKS.items()]
 
 
-def victims(sightings: Iterable[Sighting]) -> dict[str, int]:
+def victims(sightings: Iterable[ClusterSighting]) -> dict[str, int]:
     """Count the evicted jobs by worker."""
     counts: dict[str, int] = {}
     for each in sightings:
-        if each.what is What.EVICTED:
+        if each.what is SightingKind.EVICTED:
             counts[each.cluster] = counts.get(each.cluster, 0) + 1
     return counts
 
 
-def _one_opening_per_timeout(evidence: Evidence) -> Iterator[str]:
+def _one_opening_per_timeout(evidence: DemoEvidence) -> Iterator[str]:
     for job in evidence.jobs:
-        records = {each.detail: each.since_ns for each in evidence.of(What.RECORDED, job)}
-        openings = evidence.on_workers(What.OPENED, job)
+        records = {each.detail: each.since_ns for each in evidence.of(SightingKind.RECORDED, job)}
+        openings = evidence.on_workers(SightingKind.OPENED, job)
         for earlier, later in pairwise(openings):
             began_ns = min(records.get(earlier.cluster, earlier.at_ns), earlier.at_ns)
             passed_ns = later.at_ns - began_ns
@@ -71,87 +71,87 @@ def _one_opening_per_timeout(evidence: Evidence) -> Iterator[str]:
                 )
 
 
-def _recorded_first(evidence: Evidence) -> Iterator[str]:
+def _recorded_first(evidence: DemoEvidence) -> Iterator[str]:
     noted: set[tuple[str, str]] = set()
     for each in evidence.sightings:
-        if each.what is What.RECORDED:
+        if each.what is SightingKind.RECORDED:
             noted.add((each.job, each.detail))
-        elif each.what is What.OPENED and (each.job, each.cluster) not in noted:
+        elif each.what is SightingKind.OPENED and (each.job, each.cluster) not in noted:
             yield f"{each.job}: the gate on {each.cluster} opened before the hub had noted it"
 
 
-def _victims_behind_open_gates(evidence: Evidence) -> Iterator[str]:
+def _victims_behind_open_gates(evidence: DemoEvidence) -> Iterator[str]:
     opened: dict[str, set[str]] = {}
     for each in evidence.sightings:
         standing = opened.setdefault(each.cluster, set())
-        if each.what is What.OPENED:
+        if each.what is SightingKind.OPENED:
             standing.add(each.job)
-        elif each.what is What.REMOVED:
+        elif each.what is SightingKind.REMOVED:
             standing.discard(each.job)
-        elif each.what is What.EVICTED and not standing:
-            yield f"{each.cluster} evicted {each.job} while no gate stood open there"
+        elif each.what is SightingKind.EVICTED and not standing:
+            yield f"{each.cluster} evicted {each.job} while no gate was open there"
 
 
-def _own_spelling(evidence: Evidence) -> Iterator[str]:
-    for each in evidence.of(What.OPENED):
+def _own_spelling(evidence: DemoEvidence) -> Iterator[str]:
+    for each in evidence.of(SightingKind.OPENED):
         wanted = evidence.gate_fields[each.cluster]
         if each.detail != wanted:
             yield f"{each.job}: the gate on {each.cluster} was opened in `{each.detail}`, its Kueue reads `{wanted}`"
 
 
-def _one_copy_ran(evidence: Evidence) -> Iterator[str]:
+def _one_copy_ran(evidence: DemoEvidence) -> Iterator[str]:
     for job in evidence.jobs:
-        ran = [each.cluster for each in evidence.on_workers(What.STARTED, job)]
+        ran = [each.cluster for each in evidence.on_workers(SightingKind.STARTED, job)]
         if len(ran) != 1:
             yield f"{job} was started {len(ran)} times" + (f": {', '.join(ran)}" if ran else "")
 
 
-def _losers_gone(evidence: Evidence) -> Iterator[str]:
+def _losers_gone(evidence: DemoEvidence) -> Iterator[str]:
     for job in evidence.jobs:
-        winners = {each.cluster for each in evidence.on_workers(What.STARTED, job)}
-        ended_ns = min((each.at_ns for each in evidence.on_workers(What.SUCCEEDED, job)), default=None)
-        gone_ns = {each.cluster: each.at_ns for each in evidence.on_workers(What.REMOVED, job)}
-        copies = evidence.on_workers(What.COPIED, job)
+        winners = {each.cluster for each in evidence.on_workers(SightingKind.STARTED, job)}
+        ended_ns = min((each.at_ns for each in evidence.on_workers(SightingKind.SUCCEEDED, job)), default=None)
+        gone_ns = {each.cluster: each.at_ns for each in evidence.on_workers(SightingKind.REMOVED, job)}
+        copies = evidence.on_workers(SightingKind.COPIED, job)
         if not copies:
-            yield f"{job}: no copy of it was ever seen"
+            yield f"{job}: no replica of it was ever seen"
         for copy in copies:
             if copy.cluster not in gone_ns:
-                yield f"{job}: the copy on {copy.cluster} is still there"
+                yield f"{job}: the replica on {copy.cluster} still exists"
             elif copy.cluster not in winners and ended_ns is not None and gone_ns[copy.cluster] > ended_ns:
-                yield f"{job}: the copy on {copy.cluster} outlived the job"
-        left = _count(evidence, What.STARTED, job) - _count(evidence, What.JOB_REMOVED, job)
+                yield f"{job}: the replica on {copy.cluster} outlived the job"
+        left = _count(evidence, SightingKind.STARTED, job) - _count(evidence, SightingKind.JOB_REMOVED, job)
         if left > 0:
-            yield f"{job}: a job of it on the workers is still there"
+            yield f"{job}: a remote job of it still exists"
 
 
-def _hub_knows_the_end(evidence: Evidence) -> Iterator[str]:
+def _hub_knows_the_end(evidence: DemoEvidence) -> Iterator[str]:
     for job in evidence.jobs:
-        told = [each.detail for each in evidence.of(What.SUCCEEDED, job) if each.cluster == evidence.hub]
-        happened = [each.detail for each in evidence.on_workers(What.SUCCEEDED, job)]
+        told = [each.detail for each in evidence.of(SightingKind.SUCCEEDED, job) if each.cluster == evidence.hub]
+        happened = [each.detail for each in evidence.on_workers(SightingKind.SUCCEEDED, job)]
         if not told:
             yield f"{job}: the hub's Job is not complete"
         elif told != happened:
             yield f"{job}: the hub says {', '.join(told)}, the workers say {', '.join(happened) or 'nothing'}"
 
 
-def _nothing_foreign_touched(evidence: Evidence) -> Iterator[str]:
-    for each in evidence.of(What.TOUCHED):
+def _nothing_foreign_touched(evidence: DemoEvidence) -> Iterator[str]:
+    for each in evidence.of(SightingKind.TOUCHED):
         yield f"{each.job} on {each.cluster}: {each.detail}"
 
 
-_CHECKS: Mapping[str, Callable[[Evidence], Iterator[str]]] = {
+_CHECKS: Mapping[str, Callable[[DemoEvidence], Iterator[str]]] = {
     "no two gates of a job opened within one timeout": _one_opening_per_timeout,
-    "every opening stood on the hub before its worker was touched": _recorded_first,
-    "victims only where a gate stood open": _victims_behind_open_gates,
+    "every opening was recorded on the hub before the gate opened": _recorded_first,
+    "victims only where a gate was open": _victims_behind_open_gates,
     "each gate opened in the spelling that its worker's Kueue reads": _own_spelling,
     "each job ran once, on one worker": _one_copy_ran,
-    "no copy is left, the losers' were gone before the job ended": _losers_gone,
+    "no replica is left, and those of other workers were removed before the job ended": _losers_gone,
     "the hub's Jobs are complete, with the status of the worker's": _hub_knows_the_end,
-    "nothing that belongs to others was changed or deleted": _nothing_foreign_touched,
+    "no foreign object was changed or deleted": _nothing_foreign_touched,
 }
 
 
-def _count(evidence: Evidence, what: What, job: str) -> int:
+def _count(evidence: DemoEvidence, what: SightingKind, job: str) -> int:
     return len(evidence.on_workers(what, job))
 
 

@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Final, TextIO
 
-from manager.demo.playbill import Line, Playbill, Sort
+from manager.demo.playbill import LogLine, Playbill, Sort
 from manager.demo.script import ACTS
 
 _INDENT: Final = " " * 10
@@ -40,7 +40,7 @@ class Lines:
             self._out.flush()
 
 
-def format_line(line: Line) -> list[str]:
+def format_line(line: LogLine) -> list[str]:
     """Return a line as it is printed; an act gets a heading."""
     if line.act is not None:
         explanation = textwrap.wrap(line.act.explanation, _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT)

@@ -15,20 +15,20 @@ import yaml
 from rich.console import Console
 
 from config.api.meta import NANOSECONDS
-from config.choices import LogFormat
-from config.sections import Logging
+from config.sections.sections import Logging
+from config.types.choices import LogFormat
 from manager.demo import cast, script
+from manager.demo.clusters import GATES_OFF, LocalClusterError
 from manager.demo.interrupts import Interrupts
-from manager.demo.invariants import Evidence, Finding, check_invariants, victims
+from manager.demo.invariants import DemoEvidence, InvariantFinding, check_invariants, victims
 from manager.demo.lines import Lines
 from manager.demo.playbill import Playbill
-from manager.demo.report import Numbers, exit_code, findings_list, numbers_table
-from manager.demo.screen import Screen, fits
-from manager.demo.sightings import Sighting
+from manager.demo.report import PreemptionCounts, exit_code, findings_list, numbers_table
+from manager.demo.screen import DemoScreen, fits
+from manager.demo.sightings import ClusterSighting
 from manager.demo.stage import WITH_GATES, Stage, set_stage
 from manager.demo.story import Story
-from manager.local import GATES_OFF, LocalClusterError
-from manager.logs import configure_logging
+from manager.logging.logs import configure_logging
 
 LOG_FILE: Final = "daemon.log"
 MANIFEST: Final = "urgent.yaml"
@@ -59,7 +59,7 @@ async def perform(options: Options, interrupts: Interrupts) -> int:
     is_live = not options.plain and fits(console)
     playbill = Playbill(_PAUSE_SECONDS if is_live else 0.0)
     lines = Lines(playbill, sys.stdout)
-    presenter: Presenter = Screen(playbill, console) if is_live else lines
+    presenter: Presenter = DemoScreen(playbill, console) if is_live else lines
     with _workplace(options.directory) as where:
         lines.print(_welcome(where))
         async with _shown(presenter) as shown, set_stage(where, WITH_GATES, _telling(playbill)) as stage:
@@ -75,7 +75,7 @@ async def perform(options: Options, interrupts: Interrupts) -> int:
     return exit_code(findings)
 
 
-async def _play(stage: Stage, where: Path, playbill: Playbill) -> tuple[list[Finding], Numbers]:
+async def _play(stage: Stage, where: Path, playbill: Playbill) -> tuple[list[InvariantFinding], PreemptionCounts]:
     story = Story(stage, playbill)
     playbill.begin(script.FULL, stage)
     await story.fill_workers()
@@ -91,19 +91,19 @@ async def _play(stage: Stage, where: Path, playbill: Playbill) -> tuple[list[Fin
         await again.fill_workers()
         await again.one_preempts()
         without_gates = victims(ungated.sightings)
-    return findings, Numbers(with_gates, without_gates)
+    return findings, PreemptionCounts(with_gates, without_gates)
 
 
-def _evidence(stage: Stage) -> Evidence:
+def _evidence(stage: Stage) -> DemoEvidence:
     timeout_ns = cast.TIMEOUT_SECONDS * NANOSECONDS
-    return Evidence(tuple(stage.sightings), (cast.FIRST, cast.SECOND), cast.HUB, stage.gate_fields, timeout_ns)
+    return DemoEvidence(tuple(stage.sightings), (cast.FIRST, cast.SECOND), cast.HUB, stage.gate_fields, timeout_ns)
 
 
-def _telling(playbill: Playbill) -> Callable[[Sighting], None]:
-    """Return who passes on what is seen."""
+def _telling(playbill: Playbill) -> Callable[[ClusterSighting], None]:
+    """Return the observers that pass on what is seen."""
     narrator = script.Narrator()
 
-    def tell(seen: Sighting) -> None:
+    def tell(seen: ClusterSighting) -> None:
         if text := narrator.tell(seen):
             playbill.see(seen.cluster, text)
 
@@ -156,7 +156,7 @@ def _what_to_try(where: Path) -> list[str]:
         return f"  kubectl --kubeconfig {shlex.quote(str(where / cluster / 'kubeconfig'))} {command}"
 
     return [
-        "The clusters stay up until Ctrl-C. In another terminal, submit one more urgent job and look at it:",
+        "The clusters stay up until Ctrl-C. In another terminal, submit one more urgent job and watch it:",
         kubectl(cast.HUB, f"create -f {shlex.quote(str(where / MANIFEST))}"),
         kubectl(cast.HUB, "get workloads"),
         kubectl(cast.WORKERS[0], "get jobs --watch"),

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from config.api.meta import NANOSECONDS, conditions, is_true
+from config.api.meta import NANOSECONDS, Obj, conditions, is_true
 from manager.demo import cast
 from manager.demo.invariants import victims
-from manager.demo.sightings import Phase, cpus, is_copy, open_gate, phase, signal, window_start_ns
+from manager.demo.sightings import JobPhase, cpus, is_copy, open_gate, phase, signal, window_start_ns
 from manager.demo.stage import Stage
 
 
@@ -26,7 +26,7 @@ class JobPicture:
     """A job of the worker's own."""
 
     name: str
-    phase: Phase
+    phase: JobPhase
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +71,13 @@ def worker_picture(stage: Stage, worker: str, first_sighting: int, now_ns: int) 
     """Look at a worker; victims are counted from some sighting on."""
     jobs = list(stage.jobs(worker))
     own = [job for job in jobs if not is_copy(job)]
-    running = {job["metadata"]["name"] for job in jobs if phase(job) is Phase.RUNNING}
+    running = {job["metadata"]["name"] for job in jobs if phase(job) is JobPhase.RUNNING}
     copies = [each for each in stage.workloads(worker) if is_copy(each)]
     return WorkerPicture(
         bar=Bar(
-            low=cpus(job for job in own if phase(job) is Phase.RUNNING),
-            stopping=cpus(job for job in own if phase(job) is Phase.STOPPING),
-            urgent=cpus(job for job in jobs if is_copy(job) and phase(job) is Phase.RUNNING),
+            low=cpus(job for job in own if phase(job) is JobPhase.RUNNING),
+            stopping=cpus(job for job in own if phase(job) is JobPhase.STOPPING),
+            urgent=cpus(job for job in jobs if is_copy(job) and phase(job) is JobPhase.RUNNING),
         ),
         jobs=tuple(JobPicture(job["metadata"]["name"], phase(job)) for job in own),
         copies=tuple(_copy_picture(stage, worker, each, running, now_ns) for each in copies),
@@ -99,7 +99,7 @@ def hub_picture(stage: Stage) -> HubPicture:
     return HubPicture(stage.job_of(latest), state, checks[0].get("message", ""))
 
 
-def _copy_picture(stage: Stage, worker: str, copy: cast.Obj, running: Iterable[str], now_ns: int) -> CopyPicture:
+def _copy_picture(stage: Stage, worker: str, copy: Obj, running: Iterable[str], now_ns: int) -> CopyPicture:
     job = stage.job_of(copy)
     if is_true(conditions(copy), "Admitted"):
         return CopyPicture(job, CopyState.RUNNING if job in running else CopyState.ADMITTED)

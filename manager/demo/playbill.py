@@ -21,7 +21,7 @@ class Sort(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LogLine:
     """One line of the log."""
 
     sort: Sort
@@ -33,12 +33,12 @@ class Line:
 
 
 class Playbill:
-    """Collects; whoever shows it takes what is new when it likes."""
+    """Collects lines; a presenter takes new ones at its own pace."""
 
     def __init__(self, pause_seconds: float) -> None:
         self._started = time.monotonic()
         self._pause_seconds = pause_seconds
-        self.lines: list[Line] = []
+        self.lines: list[LogLine] = []
         self.act: Act | None = None
         self.stage: Stage | None = None
         self.first_sighting = 0
@@ -54,7 +54,7 @@ class Playbill:
         """Announce an act."""
         self.act, self.stage = act, stage
         self.first_sighting = len(stage.sightings)
-        self._add(Line(Sort.ACT, self.seconds, act.title, act=act))
+        self._add(LogLine(Sort.ACT, self.seconds, act.title, act=act))
 
     async def pause(self) -> None:
         """Give a reader time; nothing depends on it."""
@@ -62,12 +62,12 @@ class Playbill:
 
     def see(self, cluster: str, text: str) -> None:
         """Add what was seen on a cluster."""
-        self._add(Line(Sort.SEEN, self.seconds, text, cluster))
+        self._add(LogLine(Sort.SEEN, self.seconds, text, cluster))
 
     def say(self, text: str, cluster: str = "") -> None:
         """Add what that means."""
-        self._add(Line(Sort.FACT, self.seconds, text, cluster))
+        self._add(LogLine(Sort.FACT, self.seconds, text, cluster))
 
-    def _add(self, line: Line) -> None:
+    def _add(self, line: LogLine) -> None:
         self.lines.append(line)
         self.news.set()

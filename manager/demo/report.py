@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from manager.demo import cast
-from manager.demo.invariants import Finding
+from manager.demo.invariants import InvariantFinding
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
+class PreemptionCounts:
     """The jobs that were preempted for the first urgent job, by worker, as counted on the workers."""
 
     with_gates: Mapping[str, int]
@@ -20,7 +20,7 @@ class Numbers:
         return sum(self.without_gates.values()) - sum(self.with_gates.values())
 
 
-def numbers_table(numbers: Numbers) -> list[str]:
+def numbers_table(numbers: PreemptionCounts) -> list[str]:
     """Return the numbers as lines."""
     header = ("", *cast.WORKERS, "total")
     rows = [header, _row("with Turnstile's gates", numbers.with_gates), _row("without gates", numbers.without_gates)]
@@ -31,7 +31,7 @@ def numbers_table(numbers: Numbers) -> list[str]:
     return [f"Jobs preempted for {cast.FIRST}, counted on the workers:", *(f"  {line}" for line in lines), saved]
 
 
-def findings_list(findings: Sequence[Finding]) -> list[str]:
+def findings_list(findings: Sequence[InvariantFinding]) -> list[str]:
     """Return each invariant with its verdict, and below it what speaks against it."""
     lines = ["Invariants, checked against everything that was seen on the clusters:"]
     for finding in findings:
@@ -41,7 +41,7 @@ def findings_list(findings: Sequence[Finding]) -> list[str]:
     return [*lines, f"{failed} of {len(findings)} failed." if failed else f"All {len(findings)} held."]
 
 
-def exit_code(findings: Sequence[Finding]) -> int:
+def exit_code(findings: Sequence[InvariantFinding]) -> int:
     """Return 0 only if something was checked and all of it held."""
     return 0 if findings and all(finding.holds for finding in findings) else 1
 

@@ -15,9 +15,9 @@ from rich.text import Text
 from config.api.meta import NANOSECONDS
 from manager.demo import cast
 from manager.demo.picture import Bar, CopyState, HubPicture, WorkerPicture, hub_picture, worker_picture
-from manager.demo.playbill import Line, Playbill, Sort
+from manager.demo.playbill import LogLine, Playbill, Sort
 from manager.demo.script import ACTS, OPEN_MARK
-from manager.demo.sightings import Phase
+from manager.demo.sightings import JobPhase
 
 LEAST_WIDTH: Final = 80
 LEAST_HEIGHT: Final = 24
@@ -26,13 +26,13 @@ _WORKER_ROWS: Final = 8
 _HUB_ROWS: Final = 5
 _HEAD_ROWS: Final = 4
 _PHASES: Final = {
-    Phase.RUNNING: ("green", "running"),
-    Phase.STOPPING: ("yellow", "told to stop"),
-    Phase.WAITING: ("bright_black", "waiting"),
-    Phase.ENDED: ("bright_black", "ended"),
+    JobPhase.RUNNING: ("green", "running"),
+    JobPhase.STOPPING: ("yellow", "told to stop"),
+    JobPhase.WAITING: ("bright_black", "waiting"),
+    JobPhase.ENDED: ("bright_black", "ended"),
 }
 _COPIES: Final = {
-    CopyState.SENT: ("white", "copy waits"),
+    CopyState.SENT: ("white", "waiting"),
     CopyState.ASKS: ("cyan", "gate closed"),
     CopyState.OPEN: ("bold magenta", "GATE OPEN"),
     CopyState.ADMITTED: ("bold green", "won, starts"),
@@ -47,7 +47,7 @@ def fits(console: Console) -> bool:
     return usable and console.width >= LEAST_WIDTH and console.height >= LEAST_HEIGHT
 
 
-class Screen:
+class DemoScreen:
     """Draws several times a second what the clusters hold then."""
 
     def __init__(self, playbill: Playbill, console: Console) -> None:
@@ -140,7 +140,7 @@ def _bar(bar: Bar) -> Text:
     return text
 
 
-def _log_text(line: Line) -> Text:
+def _log_text(line: LogLine) -> Text:
     style = "bold magenta" if line.text.startswith(OPEN_MARK) else _SORTS[line.sort]
     place = f"{line.cluster:<9}" if line.cluster else ""
     return Text.assemble(

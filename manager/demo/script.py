@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from manager.demo import cast
-from manager.demo.sightings import SIGNALS, Sighting, What
+from manager.demo.sightings import SIGNALS, ClusterSighting, SightingKind
 
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """One act, with a sentence or two for somebody who sees all this for the first time."""
+    """One act, with a sentence or two for first-time viewers."""
 
     number: int
     title: str
@@ -26,12 +26,12 @@ FULL: Final = Act(
 ONE_GATE: Final = Act(
     2,
     "A high-priority job arrives; one worker preempts",
-    f"{cast.FIRST} needs {cast.URGENT_CPUS} CPUs. Each worker gets a copy behind a closed gate and may only ask to "
-    "preempt. One gate opens: its worker runs the job, the other copies go.",
+    f"{cast.FIRST} needs {cast.URGENT_CPUS} CPUs. Each worker gets a replica behind a closed gate and may only ask to "
+    "preempt. One gate opens: its worker runs the job, the other replicas are removed.",
 )
 STUCK: Final = Act(
     3,
-    "A preemption gets stuck; the next worker has its turn",
+    "A preemption gets stuck; the next worker takes over",
     f"On the first worker, the jobs that should make room for {cast.SECOND} do not stop. "
     f"After {cast.TIMEOUT_SECONDS} s (by default 5 minutes) the next gate opens.",
 )
@@ -46,18 +46,18 @@ ACTS: Final = (FULL, ONE_GATE, STUCK, WITHOUT)
 OPEN_MARK: Final = "GATE OPEN"
 _SPELLINGS: Final = dict(zip(SIGNALS, ("Kueue v0.19.1", "KEP-8303"), strict=True))
 _WORDS: Final = {
-    What.COPIED: "gets a copy of {job}",
-    What.ASKED: "asks to preempt for {job} ({detail})",
-    What.RECORDED: "notes that {detail} may preempt for {job}",
-    What.OPENED: OPEN_MARK + " for {job}: may preempt, alone for {timeout} s",
-    What.EVICTED: "{job} is preempted and told to stop",
-    What.STOPPED: "{job} has stopped",
-    What.ADMITTED: "admits {job}",
-    What.STARTED: "{job} runs",
-    What.SUCCEEDED: "{job} finished",
-    What.REMOVED: "copy of {job} removed",
-    What.JOB_REMOVED: "",
-    What.TOUCHED: "{job} belongs to others: {detail}",
+    SightingKind.COPIED: "gets a replica of {job}",
+    SightingKind.ASKED: "asks to preempt for {job} ({detail})",
+    SightingKind.RECORDED: "notes that {detail} may preempt for {job}",
+    SightingKind.OPENED: OPEN_MARK + " for {job}: may preempt, alone for {timeout} s",
+    SightingKind.EVICTED: "{job} is preempted and told to stop",
+    SightingKind.STOPPED: "{job} has stopped",
+    SightingKind.ADMITTED: "admits {job}",
+    SightingKind.STARTED: "{job} runs",
+    SightingKind.SUCCEEDED: "{job} finished",
+    SightingKind.REMOVED: "replica of {job} removed",
+    SightingKind.JOB_REMOVED: "",
+    SightingKind.TOUCHED: "{job} is not managed by Turnstile: {detail}",
 }
 
 
@@ -67,20 +67,20 @@ class Narrator:
     def __init__(self) -> None:
         self._victims: set[tuple[str, str]] = set()
 
-    def tell(self, seen: Sighting) -> str:
+    def tell(self, seen: ClusterSighting) -> str:
         """Return the line for a sighting, empty if it is not worth one."""
-        if seen.what is What.EVICTED:
+        if seen.what is SightingKind.EVICTED:
             self._victims.add((seen.cluster, seen.job))
-        if seen.what is What.STARTED and seen.job in cast.LOW_PRIORITY:
+        if seen.what is SightingKind.STARTED and seen.job in cast.LOW_PRIORITY:
             return f"{seen.job} runs again" if (seen.cluster, seen.job) in self._victims else ""
-        if seen.what is What.SUCCEEDED and seen.cluster == cast.HUB:
+        if seen.what is SightingKind.SUCCEEDED and seen.cluster == cast.HUB:
             return f"Job {seen.job} is complete, with the worker's status"
         return _WORDS[seen.what].format(job=seen.job, detail=seen.detail, timeout=cast.TIMEOUT_SECONDS)
 
 
-def tell_spellings(sightings: Iterable[Sighting]) -> str:
+def tell_spellings(sightings: Iterable[ClusterSighting]) -> str:
     """Say which workers asked in which spelling, empty if none did."""
-    asked = {each.cluster: each.detail for each in sightings if each.what is What.ASKED}
+    asked = {each.cluster: each.detail for each in sightings if each.what is SightingKind.ASKED}
     parts = [
         f"{', '.join(sorted(cluster for cluster, signal in asked.items() if signal == condition))} {name}'s"
         for condition, name in _SPELLINGS.items()

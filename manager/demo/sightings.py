@@ -1,19 +1,17 @@
 """What a change of an object on a cluster means for the story. Pure: two versions in, sightings out."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from math import ceil
 from typing import Any, Final
 
-from config.api.meta import conditions, is_true
+from config.api.meta import Raw, conditions, is_true
 from config.api.quantity import parse_quantity
 from config.names import FIELD_MANAGER, MULTIKUEUE_NAME
-from gates import marks
-from gates.ledger import LedgerError, parse_openings
-
-Obj = Mapping[str, Any]
+from gates.model import marks
+from gates.wire.annotations import LedgerError, parse_openings
 
 SIGNALS: Final = ("BlockedOnPreemptionGates", "QuotaReservationBlocked")
 """By which a worker asks to preempt: Kueue v0.19.1's spelling and KEP-8303's."""
@@ -21,7 +19,7 @@ GATE_FIELDS: Final = ("position", "state")
 """In which a worker keeps whether a gate is open, in the same two spellings."""
 
 
-class What(StrEnum):
+class SightingKind(StrEnum):
     """What was seen."""
 
     COPIED = "copied"
@@ -38,7 +36,7 @@ class What(StrEnum):
     TOUCHED = "touched"
 
 
-class Phase(StrEnum):
+class JobPhase(StrEnum):
     """How far a Job is, as its status shows."""
 
     WAITING = "waiting"
@@ -48,12 +46,12 @@ class Phase(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Sighting:
+class ClusterSighting:
     """Something that was seen on a cluster."""
 
     at_ns: int
     cluster: str
-    what: What
+    what: SightingKind
     job: str
     detail: str = ""
     """What belongs to it: the spelling of a signal or gate, the cluster of a record, the outcome of a job."""
@@ -65,12 +63,12 @@ class Sighting:
 class Seen:
     """A sighting without its time, place and job."""
 
-    what: What
+    what: SightingKind
     detail: str = ""
     since_ns: int = 0
 
 
-def seen_on_hub(kind: str, old: Obj | None, new: Obj | None) -> Iterator[Seen]:
+def seen_on_hub(kind: str, old: Raw | None, new: Raw | None) -> Iterator[Seen]:
     """Yield what a change of a Workload or Job on the hub shows."""
     if new is None:
         return
@@ -78,10 +76,10 @@ def seen_on_hub(kind: str, old: Obj | None, new: Obj | None) -> Iterator[Seen]:
         yield from _success(old, new)
         return
     for opening in set(_openings(new)) - set(_openings(old)):
-        yield Seen(What.RECORDED, opening.cluster, opening.opened_ns)
+        yield Seen(SightingKind.RECORDED, opening.cluster, opening.opened_ns)
 
 
-def seen_on_worker(kind: str, old: Obj | None, new: Obj | None) -> Iterator[Seen]:
+def seen_on_worker(kind: str, old: Raw | None, new: Raw | None) -> Iterator[Seen]:
     """Yield what a change of a Workload or Job on a worker shows."""
     if not is_copy(new if new is not None else old):
         yield from _interference(old, new)
@@ -90,27 +88,27 @@ def seen_on_worker(kind: str, old: Obj | None, new: Obj | None) -> Iterator[Seen
     elif is_copy(new if new is not None else old):
         yield from _copy(old, new)
     elif new is not None and is_evicted(new) and not is_evicted(old):
-        yield Seen(What.EVICTED)
+        yield Seen(SightingKind.EVICTED)
 
 
-def is_copy(obj: Obj | None) -> bool:
+def is_copy(obj: Raw | None) -> bool:
     """Tell whether the daemon made this object on a worker."""
     return obj is not None and bool(marks.hub_of(obj["metadata"]))
 
 
-def is_evicted(workload: Obj | None) -> bool:
+def is_evicted(workload: Raw | None) -> bool:
     """Tell whether a Workload was told to make room for another one."""
     evicted = conditions(workload).get("Evicted") if workload is not None else None
     return evicted is not None and evicted.is_true and evicted.reason == "Preempted"
 
 
-def signal(workload: Obj | None) -> str:
+def signal(workload: Raw | None) -> str:
     """Return the condition by which a worker asks to preempt, empty while it does not."""
     known = conditions(workload or {})
     return next((name for name in SIGNALS if is_true(known, name)), "")
 
 
-def open_gate(workload: Obj | None) -> str:
+def open_gate(workload: Raw | None) -> str:
     """Return the field that says that the gate is open, empty while it is closed."""
     for entry in ((workload or {}).get("status") or {}).get("preemptionGates") or ():
         if entry["name"] == MULTIKUEUE_NAME:
@@ -118,19 +116,19 @@ def open_gate(workload: Obj | None) -> str:
     return ""
 
 
-def phase(job: Obj | None) -> Phase:
+def phase(job: Raw | None) -> JobPhase:
     """Return how far a Job is."""
     known = conditions(job or {})
     if job is None:
-        return Phase.WAITING
+        return JobPhase.WAITING
     if is_true(known, "Complete") or is_true(known, "Failed"):
-        return Phase.ENDED
+        return JobPhase.ENDED
     if not (job.get("status") or {}).get("active"):
-        return Phase.WAITING
-    return Phase.STOPPING if job["spec"].get("suspend") else Phase.RUNNING
+        return JobPhase.WAITING
+    return JobPhase.STOPPING if job["spec"].get("suspend") else JobPhase.RUNNING
 
 
-def cpus(jobs: Iterable[Obj]) -> int:
+def cpus(jobs: Iterable[Raw]) -> int:
     """Add up what jobs ask for, in whole CPUs; one that asks for nothing counts nothing."""
     asked = (
         (container.get("resources") or {}).get("requests", {}).get("cpu", 0)
@@ -140,59 +138,59 @@ def cpus(jobs: Iterable[Obj]) -> int:
     return ceil(sum(map(parse_quantity, asked)))
 
 
-def window_start_ns(workload: Obj, cluster: str) -> int | None:
+def window_start_ns(workload: Raw, cluster: str) -> int | None:
     """Return when the hub let a cluster begin to preempt for a Workload."""
     return next((each.opened_ns for each in _openings(workload) if each.cluster == cluster), None)
 
 
-def _copy(old: Obj | None, new: Obj | None) -> Iterator[Seen]:
+def _copy(old: Raw | None, new: Raw | None) -> Iterator[Seen]:
     if new is None:
-        yield Seen(What.REMOVED)
+        yield Seen(SightingKind.REMOVED)
         return
     if old is None:
-        yield Seen(What.COPIED)
+        yield Seen(SightingKind.COPIED)
     if signal(new) and not signal(old):
-        yield Seen(What.ASKED, signal(new))
+        yield Seen(SightingKind.ASKED, signal(new))
     if open_gate(new) and not open_gate(old):
-        yield Seen(What.OPENED, open_gate(new))
+        yield Seen(SightingKind.OPENED, open_gate(new))
     if is_true(conditions(new), "Admitted") and not is_true(conditions(old or {}), "Admitted"):
-        yield Seen(What.ADMITTED)
+        yield Seen(SightingKind.ADMITTED)
 
 
-def _job(old: Obj | None, new: Obj | None) -> Iterator[Seen]:
+def _job(old: Raw | None, new: Raw | None) -> Iterator[Seen]:
     if new is None:
-        yield from [Seen(What.JOB_REMOVED)] if is_copy(old) else []
+        yield from [Seen(SightingKind.JOB_REMOVED)] if is_copy(old) else []
         return
     before, after = phase(old), phase(new)
-    if after is Phase.RUNNING and before is not Phase.RUNNING:
-        yield Seen(What.STARTED)
-    if after is Phase.WAITING and before in (Phase.RUNNING, Phase.STOPPING):
-        yield Seen(What.STOPPED)
+    if after is JobPhase.RUNNING and before is not JobPhase.RUNNING:
+        yield Seen(SightingKind.STARTED)
+    if after is JobPhase.WAITING and before in (JobPhase.RUNNING, JobPhase.STOPPING):
+        yield Seen(SightingKind.STOPPED)
     yield from _success(old, new)
 
 
-def _success(old: Obj | None, new: Obj) -> Iterator[Seen]:
+def _success(old: Raw | None, new: Raw) -> Iterator[Seen]:
     if is_true(conditions(new), "Complete") and not is_true(conditions(old or {}), "Complete"):
         kept = {name: new["status"].get(name) for name in ("startTime", "completionTime", "succeeded")}
-        yield Seen(What.SUCCEEDED, json.dumps(kept, sort_keys=True))
+        yield Seen(SightingKind.SUCCEEDED, json.dumps(kept, sort_keys=True))
 
 
-def _interference(old: Obj | None, new: Obj | None) -> Iterator[Seen]:
-    """Yield what happened to an object that is not ours and that nobody but Kueue has to change."""
+def _interference(old: Raw | None, new: Raw | None) -> Iterator[Seen]:
+    """Yield what happened to an object that Turnstile does not manage and only Kueue should change."""
     if new is None:
-        yield Seen(What.TOUCHED, "it was deleted")
+        yield Seen(SightingKind.TOUCHED, "it was deleted")
     elif _has_our_fields(new) and not _has_our_fields(old):
-        yield Seen(What.TOUCHED, f"fields of it belong to {FIELD_MANAGER}")
+        yield Seen(SightingKind.TOUCHED, f"fields of it belong to {FIELD_MANAGER}")
 
 
-def _has_our_fields(obj: Obj | None) -> bool:
+def _has_our_fields(obj: Raw | None) -> bool:
     fields = (obj or {}).get("metadata", {}).get("managedFields") or ()
     return any(each.get("manager") == FIELD_MANAGER for each in fields)
 
 
-def _openings(workload: Obj | None) -> tuple[Any, ...]:
+def _openings(workload: Raw | None) -> tuple[Any, ...]:
     annotations = (workload or {}).get("metadata", {}).get("annotations") or {}
     try:
         return parse_openings(annotations.get(marks.GATE_OPENINGS))
-    except LedgerError:  # somebody wrote there who is not the daemon
+    except LedgerError:  # a writer other than the daemon changed it
         return ()

@@ -6,20 +6,28 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from config.api.meta import conditions, is_true
+from config.api.meta import Obj, conditions, is_true
 from config.kubeconfig.sources import load_hub_kubeconfig
 from config.names import CONFIG_API_VERSION, CONFIG_KIND, KUEUE_GROUP
-from config.settings import Configuration
-from manager.clock import SystemClock
-from manager.daemon import Daemon, identify
+from config.sections.settings import Configuration
+from manager.app.daemon import Daemon, identify
+from manager.base.clock import SystemClock
 from manager.demo import cast
-from manager.demo.sightings import Seen, Sighting, seen_on_hub, seen_on_worker
-from manager.local import CURRENT, KEP_8303, ApiError, Change, ChangeType, Fleet, KueueProfile, LocalCluster, Member
-from workerclient.cluster import Surroundings
-
-Obj = dict[str, Any]
+from manager.demo.clusters import (
+    CURRENT,
+    KEP_8303,
+    ApiError,
+    Change,
+    ChangeType,
+    KueueProfile,
+    LocalCluster,
+    LocalFleet,
+    Member,
+)
+from manager.demo.sightings import ClusterSighting, Seen, seen_on_hub, seen_on_worker
+from workerclient.cluster import ClientContext
 
 WITH_GATES: Final = (KEP_8303, CURRENT, CURRENT)
 """The first worker speaks the KEP's dialect, the others Kueue v0.19.1's."""
@@ -35,12 +43,14 @@ class StuckError(Exception):
 class Stage:
     """Hub and workers, and everything that was seen on them."""
 
-    def __init__(self, fleet: Fleet, profiles: Sequence[KueueProfile], on_seen: Callable[[Sighting], None]) -> None:
+    def __init__(
+        self, fleet: LocalFleet, profiles: Sequence[KueueProfile], on_seen: Callable[[ClusterSighting], None]
+    ) -> None:
         self._fleet = fleet
         self._on_seen = on_seen
         self._changed = asyncio.Event()
         self._jobs_of: dict[str, str] = {}
-        self.sightings: list[Sighting] = []
+        self.sightings: list[ClusterSighting] = []
         self.gate_fields = {
             worker.name: profile.dialect.state_field for worker, profile in zip(fleet.workers, profiles, strict=True)
         }
@@ -114,20 +124,20 @@ class Stage:
         return [version.obj for version in store.collection(store.kind(plural, group)).scan()]
 
     def _listener(self, cluster: str, kind: str) -> Callable[[Change], None]:
-        look = seen_on_hub if cluster == cast.HUB else seen_on_worker
+        sightings_of = seen_on_hub if cluster == cast.HUB else seen_on_worker
 
         def note(change: Change) -> None:
             new = None if change.type is ChangeType.DELETED else change.new.obj
             old = None if change.old is None else change.old.obj
             name = self._name(kind, change.new.obj)
-            for seen in look(kind, old, new):
+            for seen in sightings_of(kind, old, new):
                 self._note(cluster, name, seen)
             self._changed.set()
 
         return note
 
     def _note(self, cluster: str, job: str, seen: Seen) -> None:
-        sighting = Sighting(time.time_ns(), cluster, seen.what, job, seen.detail, seen.since_ns)
+        sighting = ClusterSighting(time.time_ns(), cluster, seen.what, job, seen.detail, seen.since_ns)
         self.sightings.append(sighting)
         self._on_seen(sighting)
 
@@ -141,13 +151,13 @@ class Stage:
 
 @asynccontextmanager
 async def set_stage(
-    directory: Path, profiles: Sequence[KueueProfile], on_seen: Callable[[Sighting], None]
+    directory: Path, profiles: Sequence[KueueProfile], on_seen: Callable[[ClusterSighting], None]
 ) -> AsyncIterator[Stage]:
     """Start clusters and a daemon, and wait until the hub says that the daemon is connected to all of them."""
     members = [
         Member(name, str(cast.WORKER_CPUS), profile) for name, profile in zip(cast.WORKERS, profiles, strict=True)
     ]
-    async with Fleet(Member(cast.HUB, str(cast.HUB_CPUS)), members, directory) as fleet:
+    async with LocalFleet(Member(cast.HUB, str(cast.HUB_CPUS)), members, directory) as fleet:
         stage = Stage(fleet, profiles, on_seen)
         daemon = await _make_daemon(fleet)
         async with asyncio.TaskGroup() as group:
@@ -157,7 +167,7 @@ async def set_stage(
             running.cancel()
 
 
-async def _make_daemon(fleet: Fleet) -> Daemon:
+async def _make_daemon(fleet: LocalFleet) -> Daemon:
     document: Obj = {
         "api_version": CONFIG_API_VERSION,
         "kind": CONFIG_KIND,
@@ -167,5 +177,5 @@ async def _make_daemon(fleet: Fleet) -> Daemon:
     }
     configuration = Configuration(**document)
     access = load_hub_kubeconfig(fleet.hub.kubeconfig_path, configuration.kubeconfig_policy)
-    surroundings = Surroundings(SystemClock(), random.SystemRandom().random)
-    return Daemon(configuration, access, await identify(configuration, access, surroundings), surroundings)
+    client_context = ClientContext(SystemClock(), random.SystemRandom().random)
+    return Daemon(configuration, access, await identify(configuration, access, client_context), client_context)

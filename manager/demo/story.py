@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 
+from config.api.meta import NANOSECONDS, Obj
 from manager.demo import cast, script
+from manager.demo.clusters import NEVER, STOP_SECONDS
 from manager.demo.invariants import victims
 from manager.demo.playbill import Playbill
-from manager.demo.sightings import Phase, Sighting, What, cpus, phase
+from manager.demo.sightings import ClusterSighting, JobPhase, SightingKind, cpus, phase
 from manager.demo.stage import Stage
-from manager.local import NEVER, STOP_SECONDS
 
 
 class Story:
@@ -74,9 +75,9 @@ class Story:
 
         def is_over() -> bool:
             seen = [each.what for each in self._stage.sightings if each.job == job and each.cluster == cast.HUB]
-            return What.SUCCEEDED in seen and not self._copies(job)
+            return SightingKind.SUCCEEDED in seen and not self._copies(job)
 
-        await self._stage.until(is_over, f"{job} is complete on the hub and its copies are gone")
+        await self._stage.until(is_over, f"{job} is complete on the hub and its replicas are gone")
 
     def _copies(self, job: str) -> list[str]:
         return [
@@ -86,23 +87,23 @@ class Story:
             or any(each["metadata"]["name"] == job for each in self._stage.jobs(worker))
         ]
 
-    def _sum_up(self, job: str, seen: Sequence[Sighting]) -> None:
-        ran = [each.cluster for each in seen if each.what is What.STARTED and each.job == job]
+    def _sum_up(self, job: str, seen: Sequence[ClusterSighting]) -> None:
+        ran = [each.cluster for each in seen if each.what is SightingKind.STARTED and each.job == job]
         counts = victims(seen)
         told = ", ".join(f"{worker} {counts.get(worker, 0)}" for worker in cast.WORKERS)
         self._playbill.say(f"{job} ran on {' and '.join(ran)}; preempted: {told}")
 
     def _tell_gap(self, job: str) -> None:
         """Say how long the second worker had to wait, as the clusters show it."""
-        opened = [each for each in self._stage.sightings if each.what is What.OPENED and each.job == job]
-        seconds = (opened[1].at_ns - opened[0].at_ns) / 1e9
-        self._playbill.say(f"its turn came {seconds:.1f} s after {opened[0].cluster}'s", opened[1].cluster)
+        opened = [each for each in self._stage.sightings if each.what is SightingKind.OPENED and each.job == job]
+        seconds = (opened[1].at_ns - opened[0].at_ns) / NANOSECONDS
+        self._playbill.say(f"its window opened {seconds:.1f} s after {opened[0].cluster}'s", opened[1].cluster)
 
     def _opened(self, job: str) -> list[str]:
-        return [each.cluster for each in self._stage.sightings if each.what is What.OPENED and each.job == job]
+        return [each.cluster for each in self._stage.sightings if each.what is SightingKind.OPENED and each.job == job]
 
-    def _stopping(self, worker: str) -> list[cast.Obj]:
-        return [job for job in self._stage.jobs(worker) if phase(job) is Phase.STOPPING]
+    def _stopping(self, worker: str) -> list[Obj]:
+        return [job for job in self._stage.jobs(worker) if phase(job) is JobPhase.STOPPING]
 
     def _set_stopping(self, worker: str, value: str) -> None:
         for job in self._stage.jobs(worker):
@@ -113,4 +114,4 @@ class Story:
         return all(self._used(worker) == cast.WORKER_CPUS for worker in cast.WORKERS)
 
     def _used(self, worker: str) -> int:
-        return cpus(job for job in self._stage.jobs(worker) if phase(job) is Phase.RUNNING)
+        return cpus(job for job in self._stage.jobs(worker) if phase(job) is JobPhase.RUNNING)

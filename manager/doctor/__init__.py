@@ -1,1 +1,1 @@
-"""`turnstile doctor`: looks at the hub and at every worker, and says what is not as it should be. Reads only."""
+"""`turnstile doctor`: examines the hub and every worker and reports problems. Reads only."""

@@ -4,27 +4,30 @@ Findings are kept as they are made, so that a cluster that stops answering half 
 Invariant: no credential gets into a finding; what a server says is printable and cut.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from config.api.meta import NANOSECONDS
 from config.kubeconfig.access import ClusterAccess
 from config.kubeconfig.credentials import CredentialError, parse_token_file, token_expiry
+from config.kubeconfig.sources import read_token_file
 from config.names import KUEUE_GROUP
+from config.reading.files import UnreadableFileError
 from gates.diagnosis.capabilities import permission_findings, version_findings
 from gates.diagnosis.connection import Expiries, expiry_findings, handshake_findings, skew_findings
 from gates.diagnosis.finding import Finding, Severity, Topic, error
 from manager.planning.listed import certain_skew_ns
-from workerclient.cluster import ClusterClient, Surroundings
-from workerclient.errors import ClusterError, Forbidden, Refused, Unauthenticated
-from workerclient.handshake import first_end, shake_hands
-from workerclient.kind import ApiKind
-from workerclient.preflight import Need
+from manager.process.supervision import Misunderstood, per_cluster
+from workerclient.base.errors import ClusterError, Forbidden, Refused, Unauthenticated
+from workerclient.base.kind import ApiKind
+from workerclient.cluster import ClientContext, ClusterClient
+from workerclient.questions.handshake import first_end, shake_hands
+from workerclient.questions.preflight import Need
+from workerclient.transport.file_threads import in_file_thread
 
 HUB: Final = "hub"
-_SECOND_NS: Final = 1_000_000_000
-_ROTATE: Final = "make a new token by `turnstile worker rotate`"
+_ROTATE: Final = "create a new token with `turnstile worker rotate`"
 
 
 @dataclass(slots=True)
@@ -33,7 +36,7 @@ class Examination:
 
     cluster: str
     access: ClusterAccess
-    surroundings: Surroundings
+    client_context: ClientContext
     seconds: float
     findings: list[Finding] = field(default_factory=list)
     is_reachable: bool = False
@@ -43,24 +46,31 @@ class Examination:
         self.findings.extend(findings)
 
     async def examine_way(self) -> bool:
-        """Look at certificates and credentials; return whether a request makes sense."""
-        now_ns = self.surroundings.clock.now_ns()
+        """Check certificates and credentials; return whether a request is worth sending."""
+        now_ns = self.client_context.clock.now_ns()
         self.note(expiry_findings(self.cluster, await self._expiries(), now_ns))
-        shaken = await shake_hands(self.access, self.surroundings.clock, self.seconds / 2)
+        shaken = await shake_hands(self.access, self.client_context.clock, self.seconds / 2)
         self.note(handshake_findings(self.cluster, shaken, now_ns))
         return shaken.trouble is None
 
-    async def examine(self, look: Callable[[ClusterClient], Awaitable[None]]) -> None:
-        """Examine the way to the cluster, then look at it through a client as far as it answers."""
+    async def examine(self, examination: Callable[[ClusterClient], Awaitable[None]]) -> None:
+        """Examine the connection to the cluster, then the cluster itself as far as it answers."""
         if not await self.examine_way():
             return
-        client = ClusterClient(self.cluster, self.access, self.surroundings)
+        client = ClusterClient(self.cluster, self.access, self.client_context)
         try:
-            await look(client)
+            outcome = await per_cluster(examination(client), ClusterError)
+            if isinstance(outcome, Misunderstood):
+                self.misunderstand(outcome)
         except ClusterError as failure:
             self.fail(failure)
         finally:
             await client.close()
+
+    def misunderstand(self, outcome: Misunderstood) -> None:
+        """Keep that a cluster sent something which ended its examination."""
+        remedy = "check for a proxy between Turnstile and the API server, and that it is an API server"
+        self.findings.append(error(self.cluster, Topic.ANSWERS, outcome.problem, remedy))
 
     async def examine_permissions(
         self, client: ClusterClient, needs: Sequence[Need], role: str, severity: Severity = Severity.ERROR
@@ -73,7 +83,7 @@ class Examination:
         self.note(permission_findings(self.cluster, list(verbs), role, severity))
 
     async def examine_versions(self, client: ClusterClient, kinds: Iterable[ApiKind]) -> bool:
-        """Look at what is served of Kueue; return whether everything that is needed is."""
+        """Check which Kueue kinds are served; return whether all required ones are."""
         served = await client.served_versions(KUEUE_GROUP)
         known = await client.served_kinds(kinds) if served else {}
         absent = [kind.resource for kind, is_served in known.items() if not is_served]
@@ -86,7 +96,7 @@ class Examination:
         self.note(skew_findings(self.cluster, certain_skew_ns(client.skew)))
 
     def fail(self, failure: ClusterError) -> None:
-        """Keep what a cluster has against a request, unless it is a verb that was missed already."""
+        """Record why a cluster refused a request, unless a missing verb was reported already."""
         if isinstance(failure, Forbidden) and any(each.topic is Topic.PERMISSIONS for each in self.findings):
             return
         topic, remedy = Topic.REACHABILITY, "see the API server's log"
@@ -99,14 +109,14 @@ class Examination:
 
     async def _expiries(self) -> Expiries:
         access, certificate = self.access, self.access.client_certificate
-        token_ns, is_renewed = _ns(access.token), False
+        token_ns, is_renewed = _ns(access.token), access.token_is_renewed
         if access.token_file is not None:
             is_renewed = True
             try:
-                content = await asyncio.to_thread(access.token_file.read_bytes)
+                content = await in_file_thread(access.token_file, read_token_file, access.token_file)
                 token_ns = _ns(parse_token_file(content).token)
-            except OSError as failure:
-                message = f"the token file cannot be read: {failure.strerror}"
+            except UnreadableFileError as failure:
+                message = f"the token file cannot be read: it {failure}"
                 self.findings.append(
                     error(self.cluster, Topic.TOKEN, message, "check the file that the kubeconfig names")
                 )
@@ -126,4 +136,4 @@ class Examination:
 
 def _ns(token: str | None) -> int | None:
     ends = token_expiry(token) if token is not None else None
-    return None if ends is None else int(ends.timestamp()) * _SECOND_NS
+    return None if ends is None else int(ends.timestamp()) * NANOSECONDS

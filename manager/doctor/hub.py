@@ -2,27 +2,33 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from config.api.meta import ObjectKey
+from config.api.meta import Obj, ObjectKey
 from config.names import FIELD_MANAGER
-from config.settings import Configuration
-from gates.activity import CheckRecord, ConfigRecord, check_record, cluster_record, config_record
+from config.sections.settings import Configuration
 from gates.diagnosis.finding import Severity, Topic, warning
-from gates.diagnosis.objects import StatusWrite, check_findings, rival_findings
-from gates.marks import HubIdentity
-from gates.records import HubRecord, hub_record
-from manager.access import Source, known_sources
+from gates.diagnosis.objects import StatusAuthor, check_findings, rival_findings
+from gates.model.activity import CheckRecord, ConfigRecord, check_record, cluster_record, config_record
+from gates.model.marks import HubIdentity
+from gates.wire.records import HubRecord, hub_record
+from manager.base.kinds import (
+    ADMISSION_CHECKS,
+    CLUSTER_QUEUES,
+    CLUSTERS,
+    CONFIGS,
+    LOCAL_QUEUES,
+    NAMESPACES,
+    WORKLOADS,
+    api_kind,
+    job_kinds,
+)
+from manager.clusters.access import WorkerKubeconfigSource, known_sources
+from manager.clusters.permissions import needs_of_plans, needs_on_hub
 from manager.doctor.examination import HUB, Examination
-from manager.kinds import ADMISSION_CHECKS, CLUSTERS, CONFIGS, NAMESPACES, WORKLOADS, api_kind, job_kinds
-from manager.permissions import needs_of_plans, needs_on_hub
-from manager.planning.hubside import CLUSTER_QUEUES, LOCAL_QUEUES, checks_of
+from manager.planning.hubside import checks_of
+from workerclient.base.errors import ClusterError
+from workerclient.base.kind import ApiKind
 from workerclient.cluster import ClusterClient
-from workerclient.errors import ClusterError
-from workerclient.kind import ApiKind, Key
-
-if TYPE_CHECKING:
-    from workerclient.codec import Raw
 
 _ROLE = "deploy/rbac/hub.yaml"
 
@@ -32,15 +38,17 @@ class HubFacts:
     """What the examinations of workers take from the hub; empty where it does not answer."""
 
     identity: HubIdentity | None = None
-    sources: dict[str, Source] = field(default_factory=dict)
+    sources: dict[str, WorkerKubeconfigSource] = field(default_factory=dict)
     queues: dict[str, set[ObjectKey]] = field(default_factory=dict)
     """The LocalQueues that lead to each worker."""
     workloads: frozenset[ObjectKey] = frozenset()
-    """The Workloads that are ours and not over."""
+    """Unfinished Workloads of this hub."""
     jobs: Mapping[str, frozenset[ObjectKey]] = field(default_factory=dict)
     """The jobs of these Workloads, by kind."""
     served: frozenset[str] = frozenset()
     """The kinds of jobs that the hub serves."""
+    clusters: dict[str, str] = field(default_factory=dict)
+    """The identity of each worker's cluster, as the examinations find it out."""
 
 
 async def examine_hub(configuration: Configuration, seen: Examination, facts: HubFacts) -> None:
@@ -59,7 +67,7 @@ async def _examine(configuration: Configuration, client: ClusterClient, seen: Ex
     seen.examine_clock(client)
     if not await seen.examine_versions(client, (WORKLOADS, ADMISSION_CHECKS, CONFIGS, CLUSTERS)):
         return
-    system = await client.resource(NAMESPACES).get(Key("", "kube-system"))
+    system = await client.resource(NAMESPACES).get(ObjectKey("", "kube-system"))
     uid = str(system["metadata"]["uid"])
     facts.identity = HubIdentity(configuration.hub.origin or f"hub-{uid}", uid)
     clusters = [cluster_record(raw) for raw in await listed(client, CLUSTERS)]
@@ -72,7 +80,7 @@ async def _examine(configuration: Configuration, client: ClusterClient, seen: Ex
     await _read_queues(client, seen, facts, _workers_by_check(checks, configs))
 
 
-def _is_ours(raw: "Raw", configuration: Configuration) -> bool:
+def _is_ours(raw: Obj, configuration: Configuration) -> bool:
     return (raw.get("spec") or {}).get("controllerName") == configuration.hub.controller_name
 
 
@@ -81,11 +89,11 @@ def _workers_by_check(checks: Iterable[CheckRecord], configs: Mapping[str, Confi
 
 
 async def _read_workloads(
-    configuration: Configuration, client: ClusterClient, seen: Examination, facts: HubFacts, checks: "list[Raw]"
+    configuration: Configuration, client: ClusterClient, seen: Examination, facts: HubFacts, checks: list[Obj]
 ) -> None:
     kinds = {kind.gvk: kind for kind in job_kinds(configuration.jobs)}
     names = frozenset(str(raw["metadata"]["name"]) for raw in checks)
-    ours: list[tuple[HubRecord, Raw]] = []
+    ours: list[tuple[HubRecord, Obj]] = []
     for raw in await listed(client, WORKLOADS):
         try:
             record = hub_record(raw, kinds)
@@ -93,14 +101,14 @@ async def _read_workloads(
             continue  # the daemon says so by the Workload's own name
         if record.check(names) is not None and not record.is_true("Finished") and not record.deleted:
             ours.append((record, raw))
-    facts.workloads = frozenset(ObjectKey(record.namespace, record.name) for record, _ in ours)
+    facts.workloads = frozenset(record.key for record, _ in ours)
     jobs: dict[str, set[ObjectKey]] = {}
     for record, _ in ours:
         if record.owner is not None and record.owner.gvk in kinds:
             jobs.setdefault(record.owner.gvk, set()).add(ObjectKey(record.namespace, record.owner.name))
     facts.jobs = {gvk: frozenset(keys) for gvk, keys in jobs.items()}
     rivals = [
-        StatusWrite(f"{record.namespace}/{record.name}", "", record.kueue_wrote)
+        StatusAuthor(f"{record.namespace}/{record.name}", "", record.kueue_wrote)
         for record, raw in ours
         if record.kueue_wrote and record.kueue_wrote > last_writer(raw, FIELD_MANAGER).at
     ]
@@ -115,7 +123,7 @@ async def _read_queues(
         cluster_queues = {str(raw["metadata"]["name"]): raw for raw in await listed(client, CLUSTER_QUEUES)}
         local_queues = await listed(client, LOCAL_QUEUES)
     except ClusterError as failure:
-        message = f"the hub's queues cannot be read, so that those of the workers are not compared with them: {failure}"
+        message = f"the hub's queues cannot be read, so those of the workers are not compared: {failure}"
         seen.note([warning(HUB, Topic.QUEUES, message, f"apply {_ROLE} there")])
         return
     for raw in local_queues:
@@ -126,18 +134,18 @@ async def _read_queues(
                 facts.queues.setdefault(worker, set()).add(key)
 
 
-def last_writer(raw: "Raw", manager: str | None) -> StatusWrite:
-    """Return who wrote a status last, or when somebody named did."""
+def last_writer(raw: Obj, manager: str | None) -> StatusAuthor:
+    """Return the last writer of a status, or when a given writer last wrote it."""
     metadata = raw["metadata"]
     entries = [
         entry
         for entry in metadata.get("managedFields") or ()
         if entry.get("subresource") == "status" and manager in (None, entry.get("manager"))
     ]
-    last: Raw = max(entries, key=lambda entry: str(entry.get("time") or ""), default={})
-    return StatusWrite(str(metadata["name"]), str(last.get("manager") or ""), str(last.get("time") or ""))
+    last: Obj = max(entries, key=lambda entry: str(entry.get("time") or ""), default={})
+    return StatusAuthor(str(metadata["name"]), str(last.get("manager") or ""), str(last.get("time") or ""))
 
 
-async def listed(client: ClusterClient, kind: ApiKind, selector: str = "") -> "list[Raw]":
+async def listed(client: ClusterClient, kind: ApiKind, selector: str = "") -> list[Obj]:
     """Return all objects of a kind."""
     return [raw async for page in client.resource(kind).pages(label_selector=selector) for _, raw in page.items]

@@ -5,15 +5,17 @@ from collections.abc import Awaitable, Iterable
 from dataclasses import dataclass
 
 from config.kubeconfig.access import ClusterAccess
-from config.settings import Configuration
-from gates.activity import Health
+from config.sections.settings import Configuration
 from gates.diagnosis.finding import Finding, Topic, error
-from manager.access import AccessLoader, Source, listed_sources
+from gates.diagnosis.identity import identity_findings
+from gates.model.activity import Health
+from manager.clusters.access import AccessLoader, WorkerKubeconfigSource, listed_sources
 from manager.doctor.examination import HUB, Examination
 from manager.doctor.hub import HubFacts, examine_hub
 from manager.doctor.worker import examine_worker
-from workerclient.cluster import ClusterClient, Surroundings
-from workerclient.errors import ClusterError
+from manager.process.supervision import Misunderstood, per_cluster
+from workerclient.base.errors import ClusterError
+from workerclient.cluster import ClientContext, ClusterClient
 
 
 class UnknownWorkerError(ValueError):
@@ -22,7 +24,7 @@ class UnknownWorkerError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What was found, and which clusters were looked at."""
+    """The findings, and which clusters were examined."""
 
     findings: tuple[Finding, ...]
     clusters: tuple[str, ...]
@@ -32,19 +34,19 @@ class Diagnosis:
 async def examine_all(
     configuration: Configuration,
     access: ClusterAccess,
-    surroundings: Surroundings,
+    context: ClientContext,
     seconds: float,
     only: str | None = None,
 ) -> Diagnosis:
     """Examine the hub and its workers, or only one of them; raises `UnknownWorkerError`."""
     facts = HubFacts(sources=listed_sources(configuration))
-    hub = Examination(HUB, access, surroundings, seconds)
+    hub = Examination(HUB, access, context, seconds)
     await _in_time(hub, examine_hub(configuration, hub, facts))
     if only is not None and only not in facts.sources:
         known = ", ".join(sorted(facts.sources)) or "there are none"
         raise UnknownWorkerError(f'there is no worker "{only}" (known: {known})')
     sources = [source for name, source in sorted(facts.sources.items()) if only in (None, name)]
-    client = ClusterClient(HUB, access, surroundings)
+    client = ClusterClient(HUB, access, context)
     loader = AccessLoader(client, configuration)
     try:
         async with asyncio.TaskGroup() as group:
@@ -52,34 +54,45 @@ async def examine_all(
     finally:
         await client.close()
     found: Iterable[Finding] = [*hub.findings, *(finding for task in tasks for finding in task.result())]
+    identities = identity_findings(facts.clusters, facts.identity.hub if facts.identity is not None else None)
+    found = [*found, *identities]
     return Diagnosis(tuple(found), (HUB, *(source.name for source in sources)), hub.is_reachable)
 
 
 async def _examined(
-    configuration: Configuration, source: Source, loader: AccessLoader, hub: Examination, facts: HubFacts
+    configuration: Configuration,
+    source: WorkerKubeconfigSource,
+    loader: AccessLoader,
+    hub: Examination,
+    facts: HubFacts,
 ) -> list[Finding]:
     try:
-        async with hub.surroundings.clock.timeout(hub.seconds):
-            access = await loader.load(source)
+        async with hub.client_context.clock.timeout(hub.seconds):
+            access = await per_cluster(loader.load(source), ClusterError)
     except (ClusterError, TimeoutError) as failure:
         why = str(failure) or f"no answer within {hub.seconds:g} s"
         message = f"its kubeconfig cannot be read from the hub: {why}"
-        return [error(source.name, Topic.KUBECONFIG, message, "make the hub answer first")]
+        return [error(source.name, Topic.KUBECONFIG, message, "make the hub reachable first")]
+    if isinstance(access, Misunderstood):
+        message = f"its kubeconfig {access.problem}"
+        return [error(source.name, Topic.KUBECONFIG, message, "correct the kubeconfig")]
     if isinstance(access, Health):
         remedy = "correct the kubeconfig that its MultiKueueCluster or the configuration names"
         return [error(source.name, Topic.KUBECONFIG, f"{access.message} ({access.reason})", remedy)]
-    seen = Examination(source.name, access, hub.surroundings, hub.seconds)
+    seen = Examination(source.name, access, hub.client_context, hub.seconds)
     await _in_time(seen, examine_worker(configuration, seen, facts))
     return seen.findings
 
 
 async def _in_time(seen: Examination, examination: Awaitable[None]) -> None:
     try:
-        async with seen.surroundings.clock.timeout(seen.seconds):
-            await examination
+        async with seen.client_context.clock.timeout(seen.seconds):
+            outcome = await per_cluster(examination, ValueError)
+        if isinstance(outcome, Misunderstood):
+            seen.misunderstand(outcome)
     except TimeoutError:
         message = f"it was not examined within {seen.seconds:g} s"
-        remedy = "look at its load and at the network, or give more time with --timeout"
+        remedy = "check its load and the network, or raise --timeout"
         seen.note([error(seen.cluster, Topic.REACHABILITY, message, remedy)])
     except ValueError as failure:
         remedy = "correct the certificates in its kubeconfig"

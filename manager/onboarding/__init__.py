@@ -1,1 +1,1 @@
-"""Workers come and go: what `turnstile worker` does on the worker and on the hub."""
+"""Adding and removing workers: what `turnstile worker` does on the worker and on the hub."""

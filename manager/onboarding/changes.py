@@ -1,85 +1,125 @@
 """Making a cluster's objects what they should be, or only telling what would be done."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Final
 
+from config.api.meta import Obj, ObjectKey
+from gates.model.marks import hub_of
+from manager.onboarding.clusters import ClusterApi
+from manager.onboarding.errors import OnboardingError
 from manager.onboarding.objects import is_ours, refuse_foreign
-from workerclient.cluster import ClusterClient
-from workerclient.errors import NotFound
-from workerclient.kind import ApiKind, Key
-from workerclient.resource import Precondition
+from workerclient.base.errors import AlreadyExists, Conflict, NotFound
+from workerclient.base.kind import ApiKind
+from workerclient.objects.resource import Precondition
 
-if TYPE_CHECKING:
-    from workerclient.codec import Raw
+_ATTEMPTS: Final = 5
+"""How often an object that changed between read and write is read again."""
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class ClusterChanges:
     """The changes of one cluster; with `is_rehearsal` it only reads."""
 
-    client: ClusterClient
+    client: ClusterApi
     tell: Callable[[str], None]
     is_rehearsal: bool
+    adopts: bool = False
+    """Whether objects of the shipped names that others made may be changed and deleted as if they were made here."""
 
-    async def ensure(self, kind: ApiKind, wanted: "Raw", *, shared: bool = False) -> None:
-        """Make an object exist with these contents; a `shared` one that somebody else made is used as it is."""
+    async def ensure(self, kind: ApiKind, wanted: Obj, *, shared: bool = False) -> None:
+        """Make an object exist with these contents; a `shared` one that was created otherwise is used as it is."""
+        for _ in range(_ATTEMPTS):
+            try:
+                await self._ensure(kind, wanted, shared=shared)
+            except (AlreadyExists, Conflict):
+                continue  # another client was faster: what is there now may be as it should be
+            return
+        raise self._restless(kind, key_of(wanted))
+
+    async def _ensure(self, kind: ApiKind, wanted: Obj, *, shared: bool) -> None:
         key = key_of(wanted)
         stored = await self.find(kind, key)
         if stored is None:
-            self._say("create", kind, key)
-            if not self.is_rehearsal:
-                await self.client.resource(kind).create(wanted)
+            await self.create(kind, wanted)
             return
-        if _says(stored, wanted, with_metadata=not shared):
-            self.tell(f"{self.client.name}: {kind.kind} {key} is as it should be")
+        is_adopted = self.adopts and not is_ours(stored)
+        if _says(stored, wanted, with_metadata=not shared or is_adopted):
+            self.tell(f"{self.client.name}: {kind.kind} {key} is up to date")
             return
-        if shared and not is_ours(stored):
-            self.tell(f"{self.client.name}: {kind.kind} {key} is not the shipped one and not made here: left alone")
+        if shared and not is_adopted and not is_ours(stored):
+            self.tell(f"{self.client.name}: {kind.kind} {key} is not the shipped one; unchanged, see --adopt")
             return
-        refuse_foreign(kind, stored, self.client.name)
-        self._say("update", kind, key)
+        self._refuse(kind, stored, wanted)
+        await self.replace(kind, stored, wanted)
+
+    async def create(self, kind: ApiKind, wanted: Obj) -> None:
+        """Create an object; raises `AlreadyExists`."""
+        if not self.is_rehearsal:
+            await self.client.resource(kind).create(wanted)
+        self._say("create", kind, key_of(wanted))
+
+    async def replace(self, kind: ApiKind, stored: Obj, wanted: Obj) -> None:
+        """Put an object in place of the version that is known; raises `Conflict` if that changed."""
         if not self.is_rehearsal:
             await self.client.resource(kind).replace(_renewed(stored, wanted))
+        self._say("update", kind, key_of(wanted))
 
-    async def remove(self, kind: ApiKind, key: Key) -> None:
-        """Make an object of ours not exist."""
+    async def remove(self, kind: ApiKind, key: ObjectKey) -> None:
+        """Delete an object created by `turnstile worker`."""
         stored = await self.find(kind, key)
         if stored is None:
             self.tell(f"{self.client.name}: {kind.kind} {key} is not there")
             return
-        refuse_foreign(kind, stored, self.client.name)
-        self._say("delete", kind, key)
+        self._refuse(kind, stored)
         if not self.is_rehearsal:
-            await self.client.resource(kind).delete(key, Precondition(stored["metadata"]["uid"]))
+            with suppress(NotFound):  # another client was faster
+                await self.client.resource(kind).delete(key, Precondition(stored["metadata"]["uid"]))
+        self._say("delete", kind, key)
 
-    async def amend(self, kind: ApiKind, stored: "Raw", field: str, value: object) -> None:
+    async def amend(self, kind: ApiKind, stored: Obj, field: str, value: object) -> None:
         """Set one field under `spec` of an object, whoever made it."""
         metadata = stored["metadata"]
         key = key_of(stored)
-        self._say("update", kind, key)
         if not self.is_rehearsal:
             fence = Precondition(metadata["uid"], metadata["resourceVersion"])
             await self.client.resource(kind).merge_patch(key, {"spec": {field: value}}, fence)
+        self._say("update", kind, key)
 
-    async def find(self, kind: ApiKind, key: Key) -> "Raw | None":
+    async def find(self, kind: ApiKind, key: ObjectKey) -> Obj | None:
         """Return an object, None if there is none."""
         try:
             return await self.client.resource(kind).get(key)
         except NotFound:
             return None
 
-    def _say(self, verb: str, kind: ApiKind, key: Key) -> None:
+    async def listed(self, kind: ApiKind, *, label_selector: str = "", namespace: str = "") -> list[Obj]:
+        """Return all objects of a kind."""
+        pages = self.client.resource(kind).pages(label_selector=label_selector, namespace=namespace)
+        return [stored async for page in pages for _, stored in page.items]
+
+    def _refuse(self, kind: ApiKind, stored: Obj, wanted: Obj | None = None) -> None:
+        if not self.adopts:
+            refuse_foreign(kind, stored, self.client.name)
+        theirs, ours = hub_of(stored["metadata"]), hub_of(wanted["metadata"]) if wanted is not None else ""
+        if theirs and ours and theirs != ours:
+            raise OnboardingError(f"{self.client.name} has a {kind.kind} {key_of(stored)} of the hub {theirs}")
+
+    def _restless(self, kind: ApiKind, key: ObjectKey) -> OnboardingError:
+        return OnboardingError(f"{self.client.name}: {kind.kind} {key} is being changed by another client; try again")
+
+    def _say(self, verb: str, kind: ApiKind, key: ObjectKey) -> None:
         done = f"would {verb}" if self.is_rehearsal else f"{verb}d"
         self.tell(f"{self.client.name}: {done} {kind.kind} {key}")
 
 
-def key_of(document: "Raw") -> Key:
+def key_of(document: Obj) -> ObjectKey:
     """Return the key of an object."""
-    return Key(document["metadata"].get("namespace", ""), document["metadata"]["name"])
+    return ObjectKey(document["metadata"].get("namespace", ""), document["metadata"]["name"])
 
 
-def _says(stored: "Raw", wanted: "Raw", *, with_metadata: bool) -> bool:
+def _says(stored: Obj, wanted: Obj, *, with_metadata: bool) -> bool:
     """Tell whether all that is wanted is stored; what others added beside it does not matter."""
     plain = all(stored.get(field) == value for field, value in wanted.items() if field != "metadata")
     if not with_metadata:
@@ -90,7 +130,7 @@ def _says(stored: "Raw", wanted: "Raw", *, with_metadata: bool) -> bool:
     )
 
 
-def _renewed(stored: "Raw", wanted: "Raw") -> "Raw":
+def _renewed(stored: Obj, wanted: Obj) -> Obj:
     """Return the wanted object as the successor of the stored version."""
     old, new = stored["metadata"], wanted["metadata"]
     metadata = {

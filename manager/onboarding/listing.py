@@ -1,18 +1,13 @@
 """The workers of a hub, as a table: where their kubeconfigs are, whether they work, until when their tokens do."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from config.kubeconfig.access import ClusterAccess
-from config.syntax import printable
-from manager.kinds import CLUSTERS, CONFIGS, SECRETS
+from config.api.meta import Obj, ObjectKey
+from config.types.syntax import printable
+from manager.base.kinds import CLUSTERS, CONFIGS, SECRETS
+from manager.onboarding.clusters import ClusterApi
 from manager.onboarding.objects import TOKEN_EXPIRES
-from workerclient.cluster import ClusterClient, Surroundings
-from workerclient.errors import NotFound
-from workerclient.kind import Key
-
-if TYPE_CHECKING:
-    from workerclient.codec import Raw
+from workerclient.base.errors import NotFound
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,27 +21,23 @@ class Row:
     configs: str
 
 
-async def rows(hub: ClusterAccess, namespace: str, surroundings: Surroundings) -> list[Row]:
+async def rows(hub: ClusterApi, namespace: str) -> list[Row]:
     """Return the hub's MultiKueueClusters by name."""
-    client = ClusterClient("hub", hub, surroundings)
-    try:
-        clusters = [stored async for page in client.resource(CLUSTERS).pages() for _, stored in page.items]
-        configs = [stored async for page in client.resource(CONFIGS).pages() for _, stored in page.items]
-        return [
-            await _row(client, namespace, stored, configs)
-            for stored in sorted(clusters, key=lambda stored: str(stored["metadata"]["name"]))
-        ]
-    finally:
-        await client.close()
+    clusters = [stored async for page in hub.resource(CLUSTERS).pages() for _, stored in page.items]
+    configs = [stored async for page in hub.resource(CONFIGS).pages() for _, stored in page.items]
+    return [
+        await _row(hub, namespace, stored, configs)
+        for stored in sorted(clusters, key=lambda stored: str(stored["metadata"]["name"]))
+    ]
 
 
-async def _row(client: ClusterClient, namespace: str, stored: "Raw", configs: "list[Raw]") -> Row:
+async def _row(client: ClusterApi, namespace: str, stored: Obj, configs: list[Obj]) -> Row:
     name = str(stored["metadata"]["name"])
     source = (stored.get("spec") or {}).get("clusterSource") or {}
     location = source.get("kubeConfig") or {}
     until = "-"
     if location.get("locationType", "Secret") == "Secret" and location.get("location"):
-        until = await _token_until(client, Key(namespace, str(location["location"])))
+        until = await _token_until(client, ObjectKey(namespace, str(location["location"])))
     users = [str(each["metadata"]["name"]) for each in configs if name in (each.get("spec") or {}).get("clusters", [])]
     return Row(
         printable(name),
@@ -57,7 +48,7 @@ async def _row(client: ClusterClient, namespace: str, stored: "Raw", configs: "l
     )
 
 
-async def _token_until(client: ClusterClient, key: Key) -> str:
+async def _token_until(client: ClusterApi, key: ObjectKey) -> str:
     """Return what `add` or `rotate` wrote down; the kubeconfig itself is not looked at."""
     try:
         secret = await client.resource(SECRETS).get(key)
@@ -66,14 +57,14 @@ async def _token_until(client: ClusterClient, key: Key) -> str:
     return str((secret["metadata"].get("annotations") or {}).get(TOKEN_EXPIRES, "unknown"))
 
 
-def _where(source: "Raw") -> str:
+def _where(source: Obj) -> str:
     if profile := source.get("clusterProfileRef"):
         return f"ClusterProfile {profile.get('name')}"
     location = source.get("kubeConfig") or {}
     return f"{location.get('locationType', 'Secret')} {location.get('location', '?')}"
 
 
-def _activity(stored: "Raw") -> str:
+def _activity(stored: Obj) -> str:
     for condition in (stored.get("status") or {}).get("conditions") or []:
         if condition.get("type") == "Active":
             return "yes" if condition.get("status") == "True" else f"no: {condition.get('reason', '?')}"

@@ -1,39 +1,37 @@
 """Adding, removing and renewing a worker. Every step can be repeated: what is as it should be is left alone."""
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Final
 
+from config.api.meta import Obj, ObjectKey
 from config.kubeconfig.access import ClusterAccess
-from config.kubeconfig.errors import KubeconfigError
-from config.kubeconfig.parsing import parse_kubeconfig
-from config.sections import Jobs, KubeconfigPolicy
-from manager.kinds import CLUSTERS, CONFIGS, SECRETS, job_kinds
-from manager.onboarding.changes import Changes
+from manager.base.kinds import CLUSTERS, CONFIGS, SECRETS
+from manager.onboarding.accounts import Accounts
+from manager.onboarding.changes import ClusterChanges
+from manager.onboarding.clusters import Connections, OperatorApi, identity_if_told
+from manager.onboarding.departure import refuse_running
 from manager.onboarding.errors import OnboardingError
-from manager.onboarding.objects import (
-    CLUSTER_ROLE_BINDINGS,
-    CLUSTER_ROLES,
-    cluster,
-    config,
-    is_ours,
-    refuse_foreign,
-    secret,
-    worker_account,
-    worker_kubeconfig,
-    worker_objects,
+from manager.onboarding.objects import cluster, config, secret, worker_kubeconfig
+from manager.onboarding.site import (
+    Site,
+    is_dead,
+    members_of,
+    noted_uid,
+    other_names,
+    refuse_other_cluster,
+    refuse_used,
+    survey,
 )
-from manager.permissions import complaint, needs_on_worker
-from workerclient.cluster import ClusterClient, Surroundings
-from workerclient.kind import Key
-from workerclient.tokens import SERVICE_ACCOUNTS
+from workerclient.base.clock import Clock
+from workerclient.base.errors import AlreadyExists, ClusterError, Conflict
 
-if TYPE_CHECKING:
-    from workerclient.codec import Raw
+_ATTEMPTS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Worker:
+class WorkerCluster:
     """A cluster that is, or shall be, a worker, seen by its administrator."""
 
     name: str
@@ -49,151 +47,198 @@ class Onboarding:
     hub: ClusterAccess
     namespace: str
     """Where the hub keeps the kubeconfigs."""
-    surroundings: Surroundings
+    connections: Connections
+    clock: Clock
     tell: Callable[[str], None]
     is_rehearsal: bool = False
+    adopts: bool = False
+    """Whether objects on the worker that others made under the shipped names are treated as made here."""
 
-    async def add(self, worker: Worker, seconds: int, config_name: str | None, *, with_pods: bool = False) -> None:
+    async def add(
+        self,
+        worker: WorkerCluster,
+        seconds: int,
+        config_name: str | None,
+        *,
+        with_pods: bool = False,
+        move: bool = False,
+    ) -> None:
         """Make a cluster a worker of the hub; `with_pods` whose nodes and pods may be read too."""
-        with_hub, with_worker = self._on("hub", self.hub), self._on(worker.name, worker.access)
-        try:
-            await self._refuse_foreign(with_hub, worker.name)
-            for kind, document in worker_objects(with_pods=with_pods):
-                await with_worker.ensure(kind, document, shared=True)
-            stored = await with_hub.find(SECRETS, self._secret_of(worker.name))
-            if stored is None:
-                await self._renew(with_hub, with_worker, worker, seconds)
+        async with self._hub() as with_hub, self._operating(worker.name, worker.access) as operator:
+            there = self._changes_by(operator)
+            site = await survey(with_hub, self.connections, worker.name, self.namespace)
+            uid = await identity_if_told(there.client)
+            moves = await refuse_other_cluster(with_hub, site, uid, worker.access, move=move)
+            if moves:
+                self.tell(f"{worker.name}: moves to another cluster; its account stays on the former one")
+            await self._warn(with_hub, site, uid)
+            accounts = Accounts(site, there, operator, self.connections, self.clock)
+            await accounts.make(with_pods=with_pods)
+            if site.secret is None or moves or await self._is_refused(site, worker):
+                await self._renew(with_hub, accounts, worker, seconds, uid, move=move)
             else:
-                self.tell("hub: the kubeconfig is there already; `turnstile worker rotate` renews it")
+                self.tell("hub: the kubeconfig exists already; `turnstile worker rotate` renews it")
             await with_hub.ensure(CLUSTERS, cluster(worker.name))
             if config_name is not None:
                 await _join(with_hub, config_name, worker.name)
-        finally:
-            await with_hub.client.close()
-            await with_worker.client.close()
 
-    async def rotate(self, worker: Worker, seconds: int, *, revoke: bool) -> None:
-        """Give the hub a new token; with `revoke` the old ones end at once."""
-        with_hub, with_worker = self._on("hub", self.hub), self._on(worker.name, worker.access)
-        try:
-            key = self._secret_of(worker.name)
-            stored = await with_hub.find(SECRETS, key)
-            if stored is None:
-                raise OnboardingError(f"the hub has no Secret {key}; `turnstile worker add {worker.name}` makes it")
-            refuse_foreign(SECRETS, stored, "hub")
+    async def rotate(self, worker: WorkerCluster, seconds: int, *, revoke: bool, move: bool = False) -> None:
+        """Give the hub a new token; with `revoke` the old ones end at once, which is seen by using the last one."""
+        async with self._hub() as with_hub, self._operating(worker.name, worker.access) as operator:
+            there = self._changes_by(operator)
+            site = await survey(with_hub, self.connections, worker.name, self.namespace)
+            if site.secret is None:
+                key = site.secret_key
+                remedy = f"create it with `turnstile worker add {worker.name}`"
+                raise OnboardingError(f"the hub has no Secret {key}; {remedy}")
+            uid = await identity_if_told(there.client)
+            if (uid or revoke) and await refuse_other_cluster(with_hub, site, uid, worker.access, move=move) and revoke:
+                raise OnboardingError("--revoke and --move exclude each other: tokens are revoked on the same cluster")
+            accounts = Accounts(site, there, operator, self.connections, self.clock)
+            old = site.access if revoke else None
             if revoke:
-                await self._replace_account(with_worker)
-            await self._renew(with_hub, with_worker, worker, seconds)
-        finally:
-            await with_hub.client.close()
-            await with_worker.client.close()
+                if old is None or old.token is None:
+                    raise OnboardingError(f"the kubeconfig of {worker.name} has no token that could be revoked")
+                if others := await other_names(with_hub, self.connections, site, uid or site.cluster_uid):
+                    raise OnboardingError(
+                        f"{', '.join(others)} is the same cluster and uses the same account; remove that name first"
+                    )
+                await accounts.revoke()
+            await self._renew(with_hub, accounts, worker, seconds, uid, move=move)
+            if old is not None and not self.is_rehearsal:
+                await accounts.prove_revoked(old, worker.access)
 
-    async def remove(self, name: str, access: ClusterAccess | None) -> None:
-        """Forget a worker; with access to it, also take away what Turnstile may do there."""
-        with_hub = self._on("hub", self.hub)
-        try:
-            await _refuse_used(with_hub, name)
-            await with_hub.remove(CLUSTERS, Key("", name))
-            await with_hub.remove(SECRETS, self._secret_of(name))
-        finally:
-            await with_hub.client.close()
-        if access is None:
+    async def remove(self, name: str, access: ClusterAccess | None, *, abandon: bool = False) -> None:
+        """Remove a worker; with access to it, also revoke the hub's permissions there."""
+        async with self._hub() as with_hub:
+            await refuse_used(with_hub, name)
+            site = await survey(with_hub, self.connections, name, self.namespace)
+            if access is not None:
+                async with self._operating(name, access) as operator:
+                    await self._remove_there(with_hub, operator, site, access, abandon=abandon)
+            elif site.access is not None and not abandon:
+                await self._refuse_running(site, site.access)
+            await with_hub.remove(CLUSTERS, ObjectKey("", name))
+            await with_hub.remove(SECRETS, site.secret_key)
+
+    async def _remove_there(
+        self, with_hub: ClusterChanges, operator: OperatorApi, site: Site, access: ClusterAccess, *, abandon: bool
+    ) -> None:
+        there = self._changes_by(operator)
+        uid = await identity_if_told(there.client)
+        await refuse_other_cluster(with_hub, site, uid, access)
+        if others := await other_names(with_hub, self.connections, site, uid or site.cluster_uid):
+            self.tell(f"{site.name}: its account is left, because {', '.join(others)} is the same cluster")
             return
-        with_worker = self._on(name, access)
+        if not abandon:
+            await refuse_running(there, site)
+        await Accounts(site, there, operator, self.connections, self.clock).remove()
+
+    @asynccontextmanager
+    async def _hub(self) -> AsyncIterator[ClusterChanges]:
+        client = self.connections.as_operator("hub", self.hub)
         try:
-            for kind, document in reversed(worker_objects(with_pods=await _has_pod_role(with_worker))):
-                if kind in (CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, SERVICE_ACCOUNTS):
-                    metadata = document["metadata"]
-                    await with_worker.remove(kind, Key(metadata.get("namespace", ""), metadata["name"]))
-        finally:
-            await with_worker.client.close()
-
-    def _on(self, name: str, access: ClusterAccess) -> Changes:
-        return Changes(ClusterClient(name, access, self.surroundings), self.tell, self.is_rehearsal)
-
-    def _secret_of(self, worker: str) -> Key:
-        return Key(self.namespace, worker)
-
-    async def _refuse_foreign(self, with_hub: Changes, name: str) -> None:
-        """Look at the hub first, so that nothing is done on the worker for a name that is taken."""
-        for kind, key in ((CLUSTERS, Key("", name)), (SECRETS, self._secret_of(name))):
-            stored = await with_hub.find(kind, key)
-            if stored is not None:
-                refuse_foreign(kind, stored, "hub")
-
-    async def _renew(self, with_hub: Changes, with_worker: Changes, worker: Worker, seconds: int) -> None:
-        """Have a token made, see that it works, and put it into the Secret."""
-        if self.is_rehearsal:
-            self.tell(f"{worker.name}: would request a token for ServiceAccount {worker_account()}")
-            self.tell(f"hub: would write Secret {self._secret_of(worker.name)}")
-            return
-        token = await with_worker.client.request_token(worker_account(), seconds)
-        self.tell(f"{worker.name}: requested a token for ServiceAccount {worker_account()}, good until {token.expires}")
-        kubeconfig = worker_kubeconfig(worker.name, worker.access, worker.server, token)
-        await self._try(worker, kubeconfig)
-        await with_hub.ensure(SECRETS, secret(self._secret_of(worker.name), kubeconfig, token))
-
-    async def _try(self, worker: Worker, kubeconfig: bytes) -> None:
-        """Use the kubeconfig from here, at the administrator's address, before the hub relies on it.
-
-        What the roles lack is a warning only: not every hub takes every kind of job.
-        """
-        try:
-            granted = parse_kubeconfig(kubeconfig, KubeconfigPolicy())
-        except KubeconfigError as error:
-            raise OnboardingError(f"the hub would refuse the kubeconfig: {error}") from error
-        client = ClusterClient(
-            worker.name,
-            ClusterAccess(worker.access.server, granted.ca, granted.tls_server_name, token=granted.token),
-            self.surroundings,
-        )
-        try:
-            served = await client.served_kinds(need.kind for need in needs_on_worker(job_kinds(Jobs())))
-            needs = [need for need in needs_on_worker(job_kinds(Jobs())) if served[need.kind]]
-            if said := complaint(worker.name, await client.missing_permissions(needs)):
-                self.tell(f"warning: {said}")
+            yield ClusterChanges(client, self.tell, self.is_rehearsal)
         finally:
             await client.close()
 
-    async def _replace_account(self, with_worker: Changes) -> None:
-        """Delete and create the service account: tokens belong to one incarnation of it."""
-        (document,) = (document for kind, document in worker_objects() if kind == SERVICE_ACCOUNTS)
-        await with_worker.remove(SERVICE_ACCOUNTS, worker_account())
-        if not self.is_rehearsal:
-            await with_worker.ensure(SERVICE_ACCOUNTS, document)
+    @asynccontextmanager
+    async def _operating(self, name: str, access: ClusterAccess) -> AsyncIterator[OperatorApi]:
+        client = self.connections.as_operator(name, access)
+        try:
+            yield client
+        finally:
+            await client.close()
 
+    def _changes_by(self, operator: OperatorApi) -> ClusterChanges:
+        return ClusterChanges(operator, self.tell, self.is_rehearsal, self.adopts)
 
-async def _has_pod_role(with_worker: Changes) -> bool:
-    """Tell whether roles for forecasts were made here; those of somebody else's hand are left alone."""
-    plain = [document for _, document in worker_objects()]
-    for kind, document in worker_objects(with_pods=True):
-        stored = None if document in plain else await with_worker.find(kind, Key("", document["metadata"]["name"]))
-        if stored is not None and is_ours(stored):
+    async def _refuse_running(self, site: Site, stored: ClusterAccess) -> None:
+        client = self.connections.as_granted(site.name, stored)
+        try:
+            await refuse_running(ClusterChanges(client, self.tell, self.is_rehearsal), site)
+        finally:
+            await client.close()
+
+    async def _warn(self, with_hub: ClusterChanges, site: Site, uid: str) -> None:
+        """Say beforehand what the daemon will refuse."""
+        if uid and uid == site.hub_uid:
+            self.tell(f"warning: {site.name} is the hub itself, which cannot be its own worker")
+        for other in await other_names(with_hub, self.connections, site, uid):
+            self.tell(f"warning: {site.name} is the same cluster as {other}; only one of these names is used")
+
+    async def _is_refused(self, site: Site, worker: WorkerCluster) -> bool:
+        """Tell whether the stored token is dead, as one is whose revocation was cut short."""
+        if site.access is None or site.access.token is None:
             return True
-    return False
+        stored = site.access
+        at = ClusterAccess(worker.access.server, stored.ca, stored.tls_server_name, token=stored.token)
+        client = self.connections.as_granted(worker.name, at)
+        try:
+            if await is_dead(client):
+                self.tell(f"{worker.name}: refuses the stored token; requesting a new one")
+                return True
+        except ClusterError as error:
+            self.tell(f"warning: the stored kubeconfig does not work: {error}")
+        finally:
+            await client.close()
+        return False
+
+    async def _renew(
+        self,
+        with_hub: ClusterChanges,
+        accounts: Accounts,
+        worker: WorkerCluster,
+        seconds: int,
+        found_uid: str,
+        *,
+        move: bool,
+    ) -> None:
+        """Have a token made, see that it works and where, and put it into the Secret."""
+        site = accounts.site
+        if self.is_rehearsal:
+            self.tell(f"{worker.name}: would request a token for ServiceAccount {accounts.key}")
+            self.tell(f"hub: would write Secret {site.secret_key}")
+            return
+        token = await accounts.token(seconds)
+        kubeconfig = worker_kubeconfig(worker.name, worker.access, worker.server, token)
+        uid = await accounts.check(kubeconfig, worker.access) or found_uid
+        await refuse_other_cluster(with_hub, site, uid, worker.access, move=move)
+        await _store(with_hub, site, secret(site.secret_key, kubeconfig, token, uid))
 
 
-async def _join(with_hub: Changes, config_name: str, worker: str) -> None:
+async def _store(with_hub: ClusterChanges, site: Site, wanted: Obj) -> None:
+    """Write the Secret over the version that was looked at, and over no other."""
+    try:
+        if site.secret is not None:
+            await with_hub.replace(SECRETS, site.secret, wanted)
+        else:
+            await with_hub.create(SECRETS, wanted)
+    except Conflict as error:
+        message = f"Secret {site.secret_key} was changed meanwhile; run the command again"
+        raise OnboardingError(message) from error
+    except AlreadyExists:
+        stored = await with_hub.find(SECRETS, site.secret_key)
+        if stored is None or noted_uid(stored) != noted_uid(wanted):
+            message = f"{site.name} was added meanwhile as another cluster; remove it, or choose another name"
+            raise OnboardingError(message) from None
+        with_hub.tell(f"hub: Secret {site.secret_key} was made meanwhile for the same cluster: left")
+
+
+async def _join(with_hub: ClusterChanges, config_name: str, worker: str) -> None:
     """Add a worker at the end of a MultiKueueConfig, or make one for it."""
-    stored = await with_hub.find(CONFIGS, Key("", config_name))
-    if stored is None:
-        await with_hub.ensure(CONFIGS, config(config_name, worker))
+    for _ in range(_ATTEMPTS):
+        stored = await with_hub.find(CONFIGS, ObjectKey("", config_name))
+        members = members_of(stored) if stored is not None else []
+        if worker in members:
+            with_hub.tell(f"hub: MultiKueueConfig {config_name} has {worker} already")
+            return
+        try:
+            if stored is None:
+                await with_hub.create(CONFIGS, config(config_name, worker))
+            else:
+                await with_hub.amend(CONFIGS, stored, "clusters", [*members, worker])
+        except (AlreadyExists, Conflict):
+            continue  # another worker joined it meanwhile
         return
-    members = _members(stored)
-    if worker in members:
-        with_hub.tell(f"hub: MultiKueueConfig {config_name} has {worker} already")
-        return
-    await with_hub.amend(CONFIGS, stored, "clusters", [*members, worker])
-
-
-async def _refuse_used(with_hub: Changes, name: str) -> None:
-    """Raise while a MultiKueueConfig names the worker: its queues would wait for a cluster that is not there."""
-    async for page in with_hub.client.resource(CONFIGS).pages():
-        for _, stored in page.items:
-            if name in _members(stored):
-                used = stored["metadata"]["name"]
-                raise OnboardingError(f"MultiKueueConfig {used} names {name}; take it out of spec.clusters there first")
-
-
-def _members(stored: "Raw") -> list[str]:
-    return [str(member) for member in (stored.get("spec") or {}).get("clusters") or []]
+    raise OnboardingError(f"MultiKueueConfig {config_name} is being changed by another client; try again")

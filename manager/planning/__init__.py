@@ -1,1 +1,1 @@
-"""`turnstile plan`: what becomes of a job that nobody submitted yet. Reads only."""
+"""`turnstile plan`: what would become of a job before it is submitted. Reads only."""

@@ -1,28 +1,25 @@
 """`POST /v1/plan`: a manifest in, its plan out. Reads only."""
 
 from http import HTTPStatus
-from typing import Any
 
 import orjson
-from aiohttp import web
 
+from config.api.meta import Obj
 from gates.jobs.reading import ManifestFieldError
-from manager.planning.hubside import PlanError
+from manager.planning.errors import PlanError
 from manager.planning.planner import Planner
-from workerclient.errors import ClusterError
-
-Obj = dict[str, Any]
+from workerclient.base.errors import ClusterError
 
 
-async def answer_plan(planner: Planner, request: web.Request) -> tuple[Obj, int]:
-    """Return the answer and its status; the application's own limit bounds the size of a manifest."""
+async def answer_plan(planner: Planner, body: bytes) -> tuple[Obj, int]:
+    """Return the answer to a request, and its status."""
     try:
-        question = _question(await request.read())
+        question = await planner.thread.run(lambda _: _question(body))
         namespace, pod_set = str(question.get("namespace") or "default"), question.get("podSet")
         return await planner.plan(question["manifest"], namespace, str(pod_set) if pod_set else None), HTTPStatus.OK
-    except web.HTTPRequestEntityTooLarge as error:
-        return {"error": f"the manifest is too large: {error.text}"}, HTTPStatus.UNPROCESSABLE_ENTITY
-    except (ManifestFieldError, PlanError) as error:
+    except ManifestFieldError as error:
+        return {"error": str(error)}, HTTPStatus.BAD_REQUEST
+    except PlanError as error:
         return {"error": str(error)}, HTTPStatus.UNPROCESSABLE_ENTITY
     except ClusterError as error:
         return {"error": f"the hub cannot be asked: {error}"}, HTTPStatus.SERVICE_UNAVAILABLE

@@ -1,29 +1,16 @@
 """What a plan has to know from the hub: where a LocalQueue leads, and how important a job is. A few reads, no more."""
 
-from typing import Any, Final
+from typing import Any
 
-from config.names import KUEUE_GROUP
-from gates.activity import check_record, config_record
+from config.api.meta import Obj, ObjectKey
+from gates.model.activity import check_record, config_record
 from gates.planning.documents import Route
-from gates.planning.wanted import POD_CLASSES, WORKLOAD_CLASSES, Wanted
-from manager.kinds import ADMISSION_CHECKS, CONFIGS
+from gates.planning.wanted import POD_CLASSES, Wanted
+from manager.base.kinds import ADMISSION_CHECKS, CLUSTER_QUEUES, CONFIGS, LOCAL_QUEUES, PRIORITY_CLASSES
+from manager.planning.errors import PlanError
+from workerclient.base.errors import NotFound
+from workerclient.base.kind import ApiKind
 from workerclient.cluster import ClusterClient
-from workerclient.codec import Raw
-from workerclient.errors import NotFound
-from workerclient.kind import ApiKind, Key
-
-LOCAL_QUEUES: Final = ApiKind(KUEUE_GROUP, "v1beta2", "LocalQueue", "localqueues")
-CLUSTER_QUEUES: Final = ApiKind(KUEUE_GROUP, "v1beta2", "ClusterQueue", "clusterqueues", namespaced=False)
-CLASSES: Final = {
-    WORKLOAD_CLASSES: ApiKind(
-        KUEUE_GROUP, "v1beta2", "WorkloadPriorityClass", "workloadpriorityclasses", namespaced=False
-    ),
-    POD_CLASSES: ApiKind(POD_CLASSES, "v1", "PriorityClass", "priorityclasses", namespaced=False),
-}
-
-
-class PlanError(ValueError):
-    """A plan that cannot be made for a reason on the hub; the message says what to do."""
 
 
 class HubSide:
@@ -36,16 +23,16 @@ class HubSide:
     async def route(self, wanted: Wanted) -> Route:
         """Return the workers that a job's LocalQueue leads to; raises `PlanError` if it leads to none of ours."""
         place = f"{wanted.namespace}/{wanted.queue}"
-        queue = await self._needed(LOCAL_QUEUES, Key(wanted.namespace, wanted.queue))
+        queue = await self._needed(LOCAL_QUEUES, ObjectKey(wanted.namespace, wanted.queue))
         name = str((queue.get("spec") or {}).get("clusterQueue") or "")
-        cluster_queue = await self._needed(CLUSTER_QUEUES, Key("", name))
+        cluster_queue = await self._needed(CLUSTER_QUEUES, ObjectKey("", name))
         for check_name in checks_of(cluster_queue):
-            check = check_record(dict(await self._needed(ADMISSION_CHECKS, Key("", check_name))))
+            check = check_record(dict(await self._needed(ADMISSION_CHECKS, ObjectKey("", check_name))))
             if check.controller_name != self._controller_name:
                 continue
             if check.problem:
                 raise PlanError(f'AdmissionCheck "{check_name}" leads nowhere: {check.problem}')
-            config = config_record(dict(await self._needed(CONFIGS, Key("", check.config))))
+            config = config_record(dict(await self._needed(CONFIGS, ObjectKey("", check.config))))
             return Route(name, check_name, check.config, config.clusters)
         raise PlanError(
             f'LocalQueue "{place}" leads to ClusterQueue "{name}", which has no AdmissionCheck with controllerName '
@@ -58,23 +45,23 @@ class HubSide:
             return wanted.priority
         named = wanted.priority_class
         if named is not None and named.name:
-            kind = CLASSES.get(named.group)
+            kind = PRIORITY_CLASSES.get(named.group)
             if kind is None:
-                allowed = ", ".join(CLASSES)
+                allowed = ", ".join(PRIORITY_CLASSES)
                 raise PlanError(f'spec.priorityClassRef.group "{named.group}" is not allowed: must be one of {allowed}')
-            return int((await self._needed(kind, Key("", named.name))).get("value") or 0)
+            return int((await self._needed(kind, ObjectKey("", named.name))).get("value") or 0)
         if wanted.kind == "Workload":
             return 0
         return await self._default_priority()
 
     async def _default_priority(self) -> int:
-        async for page in self._client.resource(CLASSES[POD_CLASSES]).pages():
+        async for page in self._client.resource(PRIORITY_CLASSES[POD_CLASSES]).pages():
             for _, each in page.items:
                 if each.get("globalDefault") is True:
                     return int(each.get("value") or 0)
         return 0
 
-    async def _needed(self, kind: ApiKind, key: Key) -> Raw:
+    async def _needed(self, kind: ApiKind, key: ObjectKey) -> Obj:
         try:
             return await self._client.resource(kind).get(key)
         except NotFound:

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 from gates.jobs.kinds import JobKind
-from gates.view import GateSupport
-from manager.forecasts import Forecasts
-from manager.planning.planner import Sight
-from manager.worker import WorkerLink
-from workerclient.cluster import Connection
+from gates.model.view import GateSupport
+from manager.clusters.worker import WorkerLink
+from manager.planning.planner import PlanningView
+from manager.reconcile.forecasts import Forecasts
+from workerclient.cluster import ConnectionState
 
 
 class LiveWorkers:
@@ -20,27 +20,27 @@ class LiveWorkers:
         self._kinds = kinds
         self._forecasts = forecasts
 
-    async def sights(self, names: Sequence[str]) -> Mapping[str, Sight]:
+    async def sights(self, names: Sequence[str]) -> Mapping[str, PlanningView]:
         """Return the models of workers, as far as they are complete."""
         return {name: self._sight(name) for name in names}
 
-    def _sight(self, name: str) -> Sight:
+    def _sight(self, name: str) -> PlanningView:
         link = self._links.get(name)
         if link is None:
-            return Sight(None, "the daemon has no connection to it; `turnstile doctor` says why")
-        if link.report.connection is Connection.LOST:
-            return Sight(None, link.report.message)
+            return PlanningView(None, "the daemon has no connection to it; `turnstile doctor` says why")
+        if link.report.connection is ConnectionState.LOST:
+            return PlanningView(None, link.report.message)
         if self._forecasts is None or link.observation is None:
-            return Sight(None, "forecasts are switched off (forecast.enabled)")
+            return PlanningView(None, "forecasts are switched off (forecast.enabled)")
         problem = link.observation.why_silent()
         if problem:
-            return Sight(None, problem)
-        return Sight(
+            return PlanningView(None, problem)
+        return PlanningView(
             link.observation.cluster,
-            promised=tuple(link.observation.promises.values()),
+            promised=tuple(link.observation.promised()),
             skew_ns=link.clock_skew_ns,
             reliable=self._forecasts.is_reliable(name),
             unserved=frozenset(gvk for gvk, kind in self._kinds.items() if not link.serves(kind)),
             pods=None if link.pods is None else link.pods.foresee,
-            gates=GateSupport.MISSING if link.honours_no_gates else GateSupport.HONOURED,
+            gates=GateSupport.MISSING if link.gates.are_missing else GateSupport.HONOURED,
         )

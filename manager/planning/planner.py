@@ -1,35 +1,40 @@
 """Makes plans: asks the hub where a job would go, the models of those workers what they would do, and the policy.
 
-The models are asked between other things that the loop has to do: after each question the loop may go on, so that a
-plan for many workers keeps nobody waiting. Each answer is of its moment.
+The loop only takes an exposure of each model, which is quick; all thinking about it happens in a thread of its own, on
+a model that is built there, within a budget. So a plan does not block the loop, however large job and cluster are. Each
+answer holds for the moment of the question.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Final, Protocol
 
-from engine.forecasting.forecast import Forecast, ForecastVictim, Verdict, unsupported
-from engine.forecasting.observed import ObservedCluster
+from config.api.meta import Obj
+from engine.forecasting.forecast import Forecast, ForecastVerdict, ForecastVictim, unsupported
+from engine.forecasting.observed import Exposure, ObservedCluster
 from engine.objects.workloads import AdmittedWorkload
-from engine.outlook.values import PodOutlook
-from engine.outlook.values import unsupported as unsupported_pods
-from engine.planning.outlook import Outlook, look_ahead, verdict_on
+from engine.planning.prospect import Outlook, look_ahead, verdict_on
 from engine.planning.sizes import Sizes, find_sizes, resized, size_of, varied_pod_set
+from engine.pod_outlook.values import PodOutlook
+from engine.pod_outlook.values import unsupported as unsupported_pods
 from gates.jobs.kinds import JobKind
 from gates.jobs.reading import ManifestFieldError
+from gates.model.settings import Settings, UngatedPolicy
+from gates.model.view import GateSupport, Reach
 from gates.planning.choosing import Prospect, choose_worker
 from gates.planning.documents import Route, plan_document
 from gates.planning.wanted import Wanted, read_wanted, workload_of
-from gates.settings import Settings, UngatedPolicy
-from gates.view import GateSupport, Reach
-from manager.logs import get_log
-from workerclient.clock import Clock
+from manager.logging.logs import get_log
+from manager.planning.errors import PlanError
+from manager.process.work_budget import PlanBudget, TooMuchWorkError
+from manager.process.worker_thread import Work, WorkerThread
+from workerclient.base.clock import Clock
 
-Obj = dict[str, Any]
+_NO_SIZES: Final = "the largest sizes are not known: looking for them takes more than the work of one plan"
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class PlanningView:
     """One worker as a plan sees it; without a model `problem` says why."""
 
     cluster: ObservedCluster | None
@@ -40,13 +45,13 @@ class Sight:
     gates: GateSupport = GateSupport.HONOURED
     unserved: frozenset[str] = frozenset()
     """The kinds of jobs that the worker does not know, by group, version and kind."""
-    pods: Callable[[Obj, Forecast, int], PodOutlook | None] | None = None
-    """Says what becomes of the pods of a Workload; None where they are not followed."""
+    pods: Callable[[Obj, Forecast, int], Callable[[], PodOutlook | None]] | None = None
+    """Returns what says, in any thread, what becomes of the pods of a Workload; None where they are not followed."""
     notes: tuple[str, ...] = ()
     """What the reader should know about this worker, each a sentence."""
 
 
-class Hub(Protocol):
+class PlanHub(Protocol):
     """What a plan asks the hub."""
 
     async def route(self, wanted: Wanted) -> Route:
@@ -58,17 +63,17 @@ class Hub(Protocol):
         ...
 
 
-class Workers(Protocol):
+class PlanWorkers(Protocol):
     """What a plan asks about the workers."""
 
-    async def sights(self, names: Sequence[str]) -> Mapping[str, Sight]:
+    async def sights(self, names: Sequence[str]) -> Mapping[str, PlanningView]:
         """Return what is known of each of these workers."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
-    """What a plan depends on beside the state."""
+class PlanRules:
+    """What a plan depends on beside the state, as it is when the plan is asked for."""
 
     kinds: Mapping[str, JobKind]
     settings: Settings
@@ -78,59 +83,84 @@ class Terms:
 class Planner:
     """Answers what would become of a manifest."""
 
-    def __init__(self, hub: Hub, workers: Workers, terms: Terms, clock: Clock) -> None:
+    def __init__(
+        self,
+        hub: PlanHub,
+        workers: PlanWorkers,
+        rules: Callable[[], PlanRules],
+        clock: Clock,
+        thread: WorkerThread | None = None,
+        budget: Callable[[], PlanBudget] = PlanBudget,
+    ) -> None:
         self._hub = hub
         self._workers = workers
-        self._terms = terms
+        self._rules = rules
         self._clock = clock
+        self.budget = budget
+        self.thread = thread or WorkerThread("plans")
 
     async def plan(self, manifest: object, namespace: str, pod_set: str | None = None) -> Obj:
         """Return the plan as plain data; raises `ManifestFieldError`, `PlanError` or a `ClusterError` of the hub."""
-        wanted = read_wanted(manifest, namespace, self._terms.kinds)
-        try:
-            varied = varied_pod_set({"spec": wanted.spec}, pod_set)
-        except ValueError as error:
-            raise ManifestFieldError(str(error)) from None
+        budget, rules = self.budget(), self._rules()
+        wanted, varied = await self.thread.run(lambda _: _read(manifest, namespace, rules.kinds, pod_set))
         route = await self._hub.route(wanted)
         priority = await self._hub.priority(wanted)
         sights = await self._workers.sights(route.clusters)
-        prospects = [
-            await self._prospect(name, position, sights[name], _Question(wanted, priority, varied))
-            for position, name in enumerate(route.clusters)
-        ]
+        question = _Question(wanted, priority, varied)
+        prospects: list[Prospect] = []
+        for position, name in enumerate(route.clusters):
+            try:
+                prospects.append(await self._prospect(name, position, sights[name], question, budget))
+            except TooMuchWorkError:
+                seen = f"{len(prospects)} of {len(route.clusters)} workers were looked at"
+                raise PlanError(
+                    f"this job is too large to plan: {seen} when the work that one plan may take was used up"
+                ) from None
         now_ns = self._clock.now_ns()
-        choice = choose_worker(prospects, now_ns, self._terms.settings, self._terms.policies)
-        return plan_document(wanted, route, priority, varied, prospects, choice, now_ns)
 
-    async def _prospect(self, name: str, position: int, sight: Sight, question: "_Question") -> Prospect:
-        if sight.cluster is None:
-            return Prospect(name, position, Reach.LOST, problem=sight.problem)
-        now_ns = self._clock.now_ns() + sight.skew_ns
-        if question.wanted.gvk in sight.unserved:
+        def conclude(_work: Work) -> Obj:
+            choice = choose_worker(prospects, now_ns, rules.settings, rules.policies)
+            return plan_document(wanted, route, priority, varied, prospects, choice, now_ns)
+
+        return await self.thread.run(conclude)
+
+    async def _prospect(
+        self, name: str, position: int, view: PlanningView, question: "_Question", budget: PlanBudget
+    ) -> Prospect:
+        if view.cluster is None:
+            return Prospect(name, position, Reach.LOST, problem=view.problem)
+        now_ns = self._clock.now_ns() + view.skew_ns
+        if question.wanted.gvk in view.unserved:
             why = f"it does not serve {question.wanted.gvk}, so that such jobs never go there"
-            return Prospect(name, position, outlook=Outlook(Forecast(Verdict.CANNOT, now_ns, why)))
+            return Prospect(name, position, outlook=Outlook(Forecast(ForecastVerdict.CANNOT, now_ns, why)))
         raw = workload_of(question.wanted, question.priority, now_ns)
         sizes = None
         try:
-            outlook = _outlook(sight.cluster, raw, sight, now_ns)
-            if outlook.forecast.promises:
-                sizes = await self._sizes(sight.cluster, raw, sight, now_ns, question.varied)
+            preview = _Preview(view.cluster.expose(), raw, view.promised, now_ns, question.varied)
+            found, sizes = await self.thread.run(lambda work: preview.ahead(budget, work))
+            outlook = _on_our_clock(found, view, now_ns)
+            if view.pods is not None:
+                outlook = replace(outlook, pods=await self._pods(view.pods, raw, found.forecast, now_ns))
+        except TooMuchWorkError:
+            raise
         except Exception as error:  # noqa: BLE001 - what fails for one worker must not hide the others
             get_log().error("plan.failed", worker=name, exc_info=error)
             outlook = Outlook(unsupported(f"{type(error).__name__}: {error}", now_ns))
-        return Prospect(name, position, outlook=outlook, reliable=sight.reliable, gates=sight.gates, sizes=sizes)
+        return Prospect(name, position, outlook=outlook, reliable=view.reliable, gates=view.gates, sizes=sizes)
 
-    async def _sizes(self, cluster: ObservedCluster, raw: Obj, sight: Sight, now_ns: int, varied: str) -> Sizes:
-        search = find_sizes(size_of(raw, varied))
-        size = next(search)
-        while True:
-            await self._clock.sleep(0)
-            verdict = verdict_on(cluster, resized(raw, varied, size), sight.promised, now_ns)
-            try:
-                size = search.send(verdict)
-            except StopIteration as ended:
-                found: Sizes = ended.value
-                return found
+    async def _pods(
+        self,
+        foresee: Callable[[Obj, Forecast, int], Callable[[], PodOutlook | None]],
+        raw: Obj,
+        forecast: Forecast,
+        now_ns: int,
+    ) -> PodOutlook | None:
+        try:
+            ask = foresee(raw, forecast, now_ns)
+            return await self.thread.run(lambda _: ask())
+        except Exception as error:  # noqa: BLE001 - a mistake about pods must not hide what is known about the quota
+            get_log().error("plan.pods_failed", exc_info=error)
+            return unsupported_pods(f"{type(error).__name__}: {error}", now_ns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,28 +170,59 @@ class _Question:
     varied: str
 
 
-def _outlook(cluster: ObservedCluster, raw: Obj, sight: Sight, now_ns: int) -> Outlook:
-    """Look ahead on the worker's clock, and tell running times on ours."""
-    found = look_ahead(cluster, raw, sight.promised, now_ns)
-    victims = tuple(_on_our_clock(victim, sight.skew_ns) for victim in found.forecast.victims)
-    return replace(
-        found,
-        forecast=replace(found.forecast, made_ns=now_ns - sight.skew_ns, victims=victims),
-        pods=_pods(raw, found.forecast, sight, now_ns),
-        notes=(*found.notes, *sight.notes),
-    )
+@dataclass(frozen=True, slots=True)
+class _Preview:
+    """All that one worker's part of a plan is made of; nothing of it changes."""
+
+    exposure: Exposure
+    raw: Obj
+    promised: Sequence[AdmittedWorkload]
+    now_ns: int
+    varied: str
+
+    def ahead(self, budget: PlanBudget, work: Work) -> tuple[Outlook, Sizes | None]:
+        """Return what the worker would do, and the largest sizes as far as the budget goes."""
+        take = budget.outlooks.start(work)
+        take()
+        cluster = ObservedCluster.of(self.exposure)
+        cluster.model.on_search = take
+        outlook = look_ahead(cluster, self.raw, self.promised, self.now_ns)
+        if not outlook.forecast.promises:
+            return outlook, None
+        try:
+            return outlook, self._sizes(cluster, budget.sizes.start(work))
+        except TooMuchWorkError:
+            return replace(outlook, notes=(*outlook.notes, _NO_SIZES)), None
+
+    def _sizes(self, cluster: ObservedCluster, take: Callable[[], None]) -> Sizes:
+        cluster.model.on_search = take
+        search = find_sizes(size_of(self.raw, self.varied))
+        size = next(search)
+        while True:
+            take()
+            verdict = verdict_on(cluster, resized(self.raw, self.varied, size), self.promised, self.now_ns)
+            try:
+                size = search.send(verdict)
+            except StopIteration as ended:
+                found: Sizes = ended.value
+                return found
 
 
-def _pods(raw: Obj, forecast: Forecast, sight: Sight, now_ns: int) -> PodOutlook | None:
-    if sight.pods is None:
-        return None
+def _read(manifest: object, namespace: str, kinds: Mapping[str, JobKind], pod_set: str | None) -> tuple[Wanted, str]:
+    wanted = read_wanted(manifest, namespace, kinds)
     try:
-        return sight.pods(raw, forecast, now_ns)
-    except Exception as error:  # noqa: BLE001 - a mistake about pods must not hide what is known about the quota
-        get_log().error("plan.pods_failed", exc_info=error)
-        return unsupported_pods(f"{type(error).__name__}: {error}", now_ns)
+        return wanted, varied_pod_set({"spec": wanted.spec}, pod_set)
+    except ValueError as error:
+        raise ManifestFieldError(str(error)) from None
 
 
-def _on_our_clock(victim: ForecastVictim, skew_ns: int) -> ForecastVictim:
+def _on_our_clock(found: Outlook, view: PlanningView, now_ns: int) -> Outlook:
+    """Tell running times on our clock, and what is to be said about the worker."""
+    victims = tuple(_since_on_our_clock(victim, view.skew_ns) for victim in found.forecast.victims)
+    forecast = replace(found.forecast, made_ns=now_ns - view.skew_ns, victims=victims)
+    return replace(found, forecast=forecast, notes=(*found.notes, *view.notes))
+
+
+def _since_on_our_clock(victim: ForecastVictim, skew_ns: int) -> ForecastVictim:
     since = victim.running_since_ns
     return victim if since is None else replace(victim, running_since_ns=since - skew_ns)

@@ -4,44 +4,42 @@ Every client but the election's is made with `reads_only`, so a write cannot lea
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from functools import partial
 
 from prometheus_client import CollectorRegistry
 
+from config.api.meta import ObjectKey
 from config.kubeconfig.access import ClusterAccess
 from config.names import MULTIKUEUE_NAME
-from config.settings import Configuration
-from engine.configuration import KueueConfiguration
-from gates.forecasts import ForecastRecord
-from gates.hindsight import Episode
-from gates.marks import HubIdentity
-from gates.settings import GatePolicy, Settings
-from manager.absences import Absences
-from manager.access import AccessLoader, sources
-from manager.choices import budget_of, kueues_of, policies_of, settings_of
-from manager.daemon import check_usable
-from manager.errors import StartupError
-from manager.fleet import Fleet
-from manager.hub import HubLink, HubNotices
-from manager.inspection import Standing
-from manager.kueue_configuration import load_kueue_configuration
-from manager.lanes import Lanes
-from manager.leadership import Alone, Leadership
-from manager.observation import Observation
-from manager.queue import KeyedQueue
-from manager.reconciler import Rules
-from manager.shadow.book import Book
-from manager.shadow.forecasts import ShadowForecasts
-from manager.shadow.inspection import ShadowInspector
+from config.sections.settings import Configuration
+from gates.model.marks import HubIdentity
+from gates.model.settings import GatePolicy, Settings
+from gates.shadow.hindsight import Episode
+from manager.app.cluster_core import ClusterCore, CoreOptions
+from manager.app.reload_targets import ReloadTargets
+from manager.base.errors import StartupError
+from manager.base.from_configuration import settings_of
+from manager.clusters.fleet import Fleet
+from manager.clusters.hub import HubLink
+from manager.election.leadership import Leadership, NoElection
+from manager.queueing.action_slots import ActionSlots
+from manager.queueing.queue import KeyedQueue
+from manager.reconcile.forecasts import Forecasts
+from manager.reconcile.local_actions import LocalActions
+from manager.reconcile.removals import Removals
+from manager.reconcile.rules import Rules
+from manager.reconcile.snapshots import Snapshots
+from manager.reconcile.unlisted import UnlistedWorkers
+from manager.serving.inspection import DaemonState, Inspector
+from manager.shadow.episode_log import EpisodeLog
+from manager.shadow.event_router import ShadowEventRouter
+from manager.shadow.evidence import Memories, ShadowEvidence, shadow_forecasts
 from manager.shadow.metrics import ShadowMetrics
-from manager.shadow.snapshots import ShadowSnapshots
-from manager.shadow.wakeups import ShadowWakeups
-from manager.shadow.watcher import Watcher
-from manager.worker import Notices, WorkerLink
-from workerclient.cluster import ClientLimits, Surroundings
-from workerclient.kind import Key
+from manager.shadow.report import live_report
+from manager.shadow.shadow_reconciler import ShadowReconciler, ShadowRecords, ShadowSources
+from manager.shadow.snapshots import shadow_snapshots
+from workerclient.cluster import ClientContext
 
 OnEpisode = Callable[[Episode], None]
 
@@ -53,64 +51,80 @@ class ShadowDaemon:
         self,
         configuration: Configuration,
         access: ClusterAccess,
-        surroundings: Surroundings,
-        book: Book,
+        context: ClientContext,
+        episodes: EpisodeLog,
         leadership: Leadership | None = None,
         on_episode: OnEpisode | None = None,
     ) -> None:
         _refuse_what_writes(configuration)
-        self._configuration = configuration
-        self._access = access
-        self._leadership: Leadership = leadership or Alone()
-        self._surroundings = surroundings = replace(surroundings, reads_only=True)
-        self._kueues = kueues_of(configuration)
+        self._leadership: Leadership = leadership or NoElection()
         self._on_episode = on_episode
-        self.book = book
+        self.episodes = episodes
         self.elected = asyncio.Event()
         """Set once this instance is the one that reports."""
-        self.identity = HubIdentity(configuration.shadow.origin, "shadow")
-        clock = surroundings.clock
-        self.workloads: KeyedQueue[Key] = KeyedQueue(clock)
-        self._wakeups = wakeups = ShadowWakeups(self.workloads)
-        self.connected = wakeups.hub_is_there
-        self.hub = wakeups.hub = _hub_link(configuration, access, surroundings, self.workloads, wakeups)
-        settings = _comparing(configuration)
-        self._absences = absences = Absences(self.hub, clock, settings.worker_lost_ns)
-        self._loader = AccessLoader(self.hub.client, configuration)
-        self.fleet = wakeups.fleet = Fleet(
-            lambda: sources(self._configuration, self.hub),
-            self._loader,
-            self._make_link,
-            absences,
-            clock,
-            wakeups.worker,
+        identity, memories = HubIdentity(configuration.shadow.origin, "shadow"), Memories()
+        options = CoreOptions(identity, MULTIKUEUE_NAME, (), acts=False)
+        self.core = core = ClusterCore(configuration, access, replace(context, reads_only=True), options)
+        self._router = ShadowEventRouter(core)
+        core.events.subscribe(self._router)
+        self._rules = Rules.of(configuration, identity, _comparing)
+        links, clock = core.fleet.links, core.clock
+        self.forecasts = Forecasts(configuration.forecast, self._rules, links, clock, shadow_forecasts(memories))
+        unlisted = UnlistedWorkers(clock)
+        snapshots = _snapshots(core, self.forecasts, unlisted)
+        local = LocalActions(links, core.lost_workers, unlisted, self.forecasts)
+        self.metrics = ShadowMetrics(episodes, links)
+        report = DaemonState(
+            lambda: False, configuration.journal.path, lambda: live_report(episodes, core.hub, core.fleet)
         )
-        links = self.fleet.links
-        self.forecasts = ShadowForecasts(configuration.forecast, settings, self.identity, links, clock)
-        self.forecasts.trials = self._trial
-        no_lanes = Lanes(clock, surroundings.jitter, self.workloads.add_after, lambda *_: None)
-        snapshots = ShadowSnapshots(self.hub, links, absences.missing_since, no_lanes, clock, self.forecasts)
-        snapshots.identity = self.identity
-        self._rules = rules = Rules(self.identity, settings, policies_of(configuration))
-        self.metrics = ShadowMetrics(book)
-        standing = Standing(lambda: False, configuration.journal.path)
-        self.inspector = ShadowInspector(self.hub, self.fleet, snapshots, rules, self.forecasts, clock, standing)
-        self.inspector.book = book
-        self._watcher = Watcher(
-            self.hub, snapshots, self.forecasts, rules, self.workloads, clock, book, self._note_episode
+        self.inspector = Inspector(core.hub, core.fleet, snapshots, self._rules, self.forecasts, clock, report)
+        sources = ShadowSources(core.hub, snapshots, self.forecasts, local, ShadowEvidence(links), self._rules)
+        records = ShadowRecords(memories, episodes, self._note_episode)
+        self._reconciler = ShadowReconciler(sources, records, core.workloads, core.context)
+        self._reload_targets = ReloadTargets(
+            access,
+            (*core.reconfigurable, self._rules, self.forecasts),
+            (core.hub.client.reconfigure, self._leadership.reconfigure),
+            self._router.everything,
+            core.kueues,
         )
 
     @property
+    def identity(self) -> HubIdentity:
+        """Return whose replicas are observed."""
+        return self.core.identity
+
+    @property
+    def hub(self) -> HubLink:
+        """Return the connection to the hub."""
+        return self.core.hub
+
+    @property
+    def fleet(self) -> Fleet:
+        """Return the connections to the workers."""
+        return self.core.fleet
+
+    @property
+    def workloads(self) -> KeyedQueue[ObjectKey]:
+        """Return the Workloads that wait to be observed."""
+        return self.core.workloads
+
+    @property
+    def connected(self) -> asyncio.Event:
+        """Return what is set once the hub's caches were complete for the first time."""
+        return self.core.connected
+
+    @property
     def registries(self) -> tuple[CollectorRegistry, ...]:
-        """Return everything that is counted and shown here."""
+        """Return all registries of metrics."""
         return (self.metrics.registry,)
 
     def unready(self) -> str:
-        """Return why the hub cannot be followed; nothing while it can."""
-        return "" if self.hub.is_connected else f"the hub cannot be read: {self.hub.client.report.message}"
+        """Return why the hub cannot be followed; empty while it can."""
+        return self.core.unready()
 
     async def run(self) -> None:
-        """Look on until cancelled; raises `LeadershipLostError` when another instance takes over."""
+        """Observe until cancelled; raises `LeadershipLostError` when another instance takes over."""
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self.hub.client.run())
@@ -119,31 +133,9 @@ class ShadowDaemon:
         finally:
             await self.hub.client.close()
 
-    def prepare(self, configuration: Configuration, access: ClusterAccess) -> Callable[[], Awaitable[None]]:
-        """Make ready for what may change, and return what goes over to it; raises `StartupError` if that cannot be."""
-        kueues = kueues_of(configuration)
-        check_usable(access)
-        return partial(self._go_over, configuration, access, kueues)
-
-    async def _go_over(
-        self, configuration: Configuration, access: ClusterAccess, kueues: Mapping[str, KueueConfiguration]
-    ) -> None:
-        known = self._kueues
-        renewed = {name for name in {*known, *kueues} if known.get(name) != kueues.get(name)}
-        self._configuration, self._kueues = configuration, kueues
-        self._loader.reconfigure(configuration)
-        settings = self._rules.settings = _comparing(configuration)
-        self._rules.policies = policies_of(configuration)
-        self._absences.change_grace(settings.worker_lost_ns)
-        self.forecasts.reconfigure(configuration.forecast, settings)
-        for name, link in self.fleet.links.items():
-            link.change_budget(budget_of(configuration, name))
-        if access != self._access:
-            self._access = access
-            self.hub.client.reconfigure(access)
-            await self._leadership.reconfigure(access)
-        self.fleet.renew(renewed)
-        self._wakeups.everything()
+    async def prepare(self, configuration: Configuration, access: ClusterAccess) -> Callable[[], Awaitable[None]]:
+        """Check another configuration, and return what applies it; raises `StartupError` if it cannot be used."""
+        return await self._reload_targets.prepare(configuration, access)
 
     async def drain(self, seconds: float) -> None:
         """Take nothing new up; there is nothing to be finished."""
@@ -157,61 +149,37 @@ class ShadowDaemon:
             group.create_task(self.fleet.run())
             await self.elected.wait()
             await self.fleet.settled.wait()
-            group.create_task(self.workloads.serve(self._watcher.look))
-
-    def _trial(self, key: Key, cluster: str) -> ForecastRecord | None:
-        memory = self._watcher.memory(key)
-        return memory.trial(cluster) if memory is not None else None
+            group.create_task(self.workloads.serve(self._reconciler.reconcile))
 
     def _note_episode(self, before: Episode | None, after: Episode) -> None:
         self.metrics.note(before, after)
         if self._on_episode is not None:
             self._on_episode(after)
 
-    def _make_link(self, name: str, access: ClusterAccess) -> WorkerLink:
-        wakeups, surroundings = self._wakeups, self._surroundings
-        kueue = self._kueues.get(name) or load_kueue_configuration(None)
-        return WorkerLink(
-            name,
-            access,
-            surroundings,
-            ClientLimits(budget=budget_of(self._configuration, name)),
-            self.identity.origin,
-            (),
-            Notices(wakeups.copy, wakeups.job, wakeups.worker),
-            Observation(name, access, surroundings, kueue, wakeups.copy, tells_victims=True),
-            asks_permissions=False,
-        )
+
+def _snapshots(core: ClusterCore, forecasts: Forecasts, unlisted: UnlistedWorkers) -> Snapshots:
+    no_slots = ActionSlots(core.clock, core.jitter, core.workloads.add_after, lambda *_: None)
+    return Snapshots(
+        core.hub,
+        core.fleet.links,
+        core.lost_workers,
+        unlisted,
+        no_slots,
+        core.clock,
+        core.identity,
+        Removals(core.clock),
+        forecasts=forecasts,
+        scope=shadow_snapshots(core.identity),
+    )
 
 
 def _comparing(configuration: Configuration) -> Settings:
-    """Return what is looked at with: all workers are compared, whatever the policy of the configuration."""
+    """Compare all workers, whatever the policy of the configuration."""
     return replace(settings_of(configuration), policy=GatePolicy.LEAST_DISRUPTION)
-
-
-def _hub_link(
-    configuration: Configuration,
-    access: ClusterAccess,
-    surroundings: Surroundings,
-    workloads: KeyedQueue[Key],
-    wakeups: ShadowWakeups,
-) -> HubLink:
-    notices = HubNotices(
-        on_workload=workloads.add,
-        on_job=wakeups.job,
-        on_check=wakeups.check,
-        on_config=wakeups.config,
-        on_cluster=wakeups.source,
-        on_source=wakeups.source,
-        on_connection=wakeups.hub_connection,
-    )
-    profiles = configuration.cluster_profiles.enabled
-    namespace = configuration.hub.namespace
-    return HubLink(access, surroundings, namespace, MULTIKUEUE_NAME, (), notices, follow_profiles=profiles)
 
 
 def _refuse_what_writes(configuration: Configuration) -> None:
     if configuration.cost_controller.enabled:
         raise StartupError("costController.enabled: must be false in shadow mode, which writes nothing")
     if not configuration.forecast.enabled:
-        raise StartupError("forecast.enabled: must be true in shadow mode, which sees victims by it")
+        raise StartupError("forecast.enabled: must be true in shadow mode: victims are detected through forecasts")

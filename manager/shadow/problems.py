@@ -1,28 +1,57 @@
-"""What a shadow cannot see, in sentences; the errors themselves name cluster, verb, resource and remedy."""
+"""What a shadow cannot see now; the errors themselves name cluster, verb, resource and remedy."""
 
-from manager.fleet import Fleet
-from manager.hub import HubLink
-from workerclient.cluster import Connection
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
 
-_ROLES = "deploy/rbac/shadow.yaml is for the hub, deploy/rbac/shadow-worker.yaml for workers"
-_FORBIDDEN = "forbidden"
+from manager.clusters.fleet import Fleet
+from manager.clusters.hub import HubLink
+from workerclient.cluster import ConnectionState
+
+_ROLES: Final = "deploy/rbac/shadow.yaml is for the hub, deploy/rbac/shadow-worker.yaml for workers"
 
 
-def problems(hub: HubLink, fleet: Fleet) -> list[str]:
-    """Return one sentence for each thing that cannot be read now."""
+class ShadowProblemKind(StrEnum):
+    """What is not seen."""
+
+    HUB = "Hub"
+    WORKER = "Worker"
+    FORECASTS = "Forecasts"
+    """There are no forecasts for a worker, and its victims are not seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShadowProblem:
+    """One thing that cannot be read now."""
+
+    kind: ShadowProblemKind
+    cluster: str
+    message: str
+    remedy: str = ""
+
+    def document(self) -> dict[str, str]:
+        """Return the problem as the report shows it."""
+        return {"kind": str(self.kind), "cluster": self.cluster, "message": self.message, "remedy": self.remedy}
+
+
+def problems(hub: HubLink, fleet: Fleet) -> list[ShadowProblem]:
+    """Return each thing that cannot be read now."""
     found = []
     report = hub.client.report
-    if report.connection is not Connection.CONNECTED or report.message != "Connected":
-        found.append(f"hub: {report.message}")
+    if report.connection is not ConnectionState.CONNECTED or report.message != "Connected":
+        remedy = _remedy(is_forbidden=report.is_forbidden)
+        found.append(ShadowProblem(ShadowProblemKind.HUB, "hub", report.message, remedy))
     for name, health in sorted(fleet.health().items()):
         if not health.is_active:
-            found.append(f"worker {name}: {health.message}")
+            remedy = _remedy(is_forbidden=health.is_forbidden)
+            found.append(ShadowProblem(ShadowProblemKind.WORKER, name, health.message, remedy))
     for name, link in sorted(fleet.links.items()):
-        silent = link.observation.why_silent() if link.is_connected and link.observation is not None else ""
-        if silent:
-            found.append(f"worker {name}: no forecasts, and victims are not seen: {silent}")
-    return [_with_remedy(each) for each in found]
+        observation = link.observation if link.is_connected else None
+        if observation is not None and (silent := observation.why_silent()):
+            remedy = _remedy(is_forbidden=observation.is_forbidden)
+            found.append(ShadowProblem(ShadowProblemKind.FORECASTS, name, silent, remedy))
+    return found
 
 
-def _with_remedy(problem: str) -> str:
-    return f"{problem} ({_ROLES})" if _FORBIDDEN in problem else problem
+def _remedy(*, is_forbidden: bool) -> str:
+    return _ROLES if is_forbidden else ""

@@ -1,12 +1,13 @@
 """The report of shadow mode, as a document; the same from the running daemon and from a journal."""
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
 
-from config.api.meta import format_time
-from gates.hindsight import Choice, Episode, Start, Toll, charged, tally, toll_of
-
-Obj = dict[str, Any]
+from config.api.meta import NANOSECONDS, Obj, format_time
+from gates.shadow.hindsight import Episode, PolicyOutcome, PreemptionCost, PreemptionStart, charged, cost_of, tally
+from manager.clusters.fleet import Fleet
+from manager.clusters.hub import HubLink
+from manager.shadow.episode_log import EpisodeLog
+from manager.shadow.problems import problems
 
 
 def report_of(episodes: Iterable[Episode]) -> Obj:
@@ -21,18 +22,24 @@ def report_of(episodes: Iterable[Episode]) -> Obj:
             "ungated": total.ungated,
             "breaches": total.breaches,
             "forecasts": dict(total.results),
-            "caused": _toll(total.caused),
+            "caused": _cost(total.caused),
             "policies": [
                 {
                     "policy": str(each.policy),
                     "compared": each.compared,
-                    "wouldCause": _toll(each.would_cause),
-                    "spared": _toll(each.spared),
+                    "wouldCause": _cost(each.would_cause),
+                    "spared": _cost(each.spared),
                 }
                 for each in total.policies
             ],
         },
     }
+
+
+def live_report(episodes: EpisodeLog, hub: HubLink, fleet: Fleet) -> Callable[[], Obj]:
+    """Return what makes the report in any thread, with what cannot be observed now."""
+    seen, unseen = list(episodes), problems(hub, fleet)
+    return lambda: {**report_of(seen), "problems": unseen}
 
 
 def _episode(episode: Episode) -> Obj:
@@ -41,12 +48,12 @@ def _episode(episode: Episode) -> Obj:
         "began": format_time(episode.attempt_ns),
         "settled": episode.is_settled,
         "starts": [_start(start) for start in episode.starts],
-        "caused": _toll(episode.caused),
+        "caused": _cost(episode.caused),
         "breaches": [
             {
                 "first": breach.first,
                 "second": breach.second,
-                "secondsBetween": (breach.second_ns - breach.first_ns) // 1_000_000_000,
+                "secondsBetween": (breach.second_ns - breach.first_ns) // NANOSECONDS,
                 "gated": breach.gated,
             }
             for breach in episode.breaches
@@ -55,7 +62,7 @@ def _episode(episode: Episode) -> Obj:
     }
 
 
-def _start(start: Start) -> Obj:
+def _start(start: PreemptionStart) -> Obj:
     forecast = start.forecast
     return {
         "cluster": start.cluster,
@@ -69,18 +76,18 @@ def _start(start: Start) -> Obj:
             {"workload": each.workload, "reason": each.reason, "pods": each.pods, "seconds": each.seconds}
             for each in start.losses
         ],
-        "caused": _toll(toll_of(start.losses)),
+        "caused": _cost(cost_of(start.losses)),
     }
 
 
-def _choice(episode: Episode, choice: Choice) -> Obj:
-    toll = charged(episode, choice)
+def _choice(episode: Episode, choice: PolicyOutcome) -> Obj:
+    cost = charged(episode, choice)
     return {
         "policy": str(choice.policy),
         "cluster": choice.cluster,
-        "toll": _toll(toll) if toll is not None else None,
+        "cost": _cost(cost) if cost is not None else None,
     }
 
 
-def _toll(toll: Toll) -> Obj:
-    return {"victims": toll.victims, "pods": toll.pods, "podSeconds": toll.pod_seconds}
+def _cost(cost: PreemptionCost) -> Obj:
+    return {"victims": cost.victims, "pods": cost.pods, "podSeconds": cost.pod_seconds}

@@ -1,1 +1,1 @@
-"""What the daemon tells the world about itself: metrics and traces."""
+"""Metrics and traces of the daemon."""

@@ -1,17 +1,17 @@
 """Sends one trace for each Workload to an OpenTelemetry collector, from a thread of the library's own.
 
-The loop only puts finished spans into a bounded queue. A collector that is slow or away costs spans and a warning.
+The loop only puts finished spans into a bounded queue. If the collector is slow or
+down, spans are dropped and a warning is logged.
 """
 
 import logging
 import threading
 from typing import TYPE_CHECKING, Final
 
-from manager.errors import StartupError
-from manager.logs import current_cause, get_log
-from manager.reconciler import Deed
+from manager.base.errors import StartupError
+from manager.logging.logs import current_cause, get_log
+from manager.reconcile.reconciliation import ExecutedAction
 from manager.telemetry.spans import Span, is_end, root_id, root_span, spans_of, trace_id
-from workerclient.kind import Key
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
@@ -35,12 +35,12 @@ class Traces:
         self._provider: TracerProvider = provider(endpoint, instance, self._ids, Sending())
         self._tracer = self._provider.get_tracer("turnstile")
 
-    def note_deed(self, deed: Deed) -> None:
-        """Tell of something that was done."""
-        for span in spans_of(deed):
-            self._send(deed, span)
-        if is_end(deed):
-            self._send(deed, root_span(deed.look.group, deed.ended_ns), is_root=True)
+    def note_executed(self, executed: ExecutedAction) -> None:
+        """Record the span of an executed action."""
+        for span in spans_of(executed):
+            self._send(executed, span)
+        if is_end(executed):
+            self._send(executed, root_span(executed.reconciliation.group, executed.ended_ns), is_root=True)
 
     def close(self) -> None:
         """Send what is waiting, but not for longer than a few seconds; what a collector does not take then is lost."""
@@ -48,13 +48,13 @@ class Traces:
         ending.start()
         ending.join(_CLOSE_SECONDS)
 
-    def _send(self, deed: Deed, span: Span, *, is_root: bool = False) -> None:
-        workload = deed.look.group.workload
+    def _send(self, executed: ExecutedAction, span: Span, *, is_root: bool = False) -> None:
+        workload = executed.reconciliation.group.workload
         context = None if is_root else self._ids.inside(trace_id(workload.uid), root_id(workload.uid))
         if is_root:
             self._ids.begin(trace_id(workload.uid), root_id(workload.uid))
         attributes = {
-            "workload": str(Key(workload.namespace, workload.name)),
+            "workload": str(workload.key),
             "workload.uid": workload.uid,
             "cause": current_cause(),
             **{name: value for name, value in span.attributes.items() if value},

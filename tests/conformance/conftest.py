@@ -22,8 +22,8 @@ from tests.conformance.servers import (
     run_local,
     run_real,
 )
-from tests.real_or_local import arrange
 from tests.realbed.build import ToolchainError
+from tests.support.real_or_local import arrange
 
 _HERE = Path(__file__).parent
 

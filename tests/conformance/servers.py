@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from localcluster.auth import User
 from localcluster.cluster import LocalCluster
+from localcluster.serving.auth import TokenUser
 from tests.realbed import apiserver, build, kueue_crds
 
 
@@ -46,7 +46,7 @@ def why_no_real_server() -> str | None:
 @asynccontextmanager
 async def run_local(directory: Path) -> AsyncIterator[Server]:
     """Run the in-process server."""
-    powerless = User("powerless", secrets.token_urlsafe(24), rules=())
+    powerless = TokenUser("powerless", secrets.token_urlsafe(24), rules=())
     async with LocalCluster("local", directory, users=[powerless]) as cluster:
         yield Server(
             name="local",

@@ -13,6 +13,14 @@ from tests.realbed import apiserver, build, kueue_crds
 from tests.realbed.apiserver import ApiServer
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests on the real server."""
+    ours = [item for item in items if item.path.is_relative_to(Path(__file__).parent)]
+    for item in ours:
+        if isinstance(item, pytest.Function) and "hub" in item.fixturenames:
+            item.add_marker(pytest.mark.real)
+
+
 @pytest.fixture(scope="session")
 def kubectl_program() -> str:
     found = shutil.which("kubectl")

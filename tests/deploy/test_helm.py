@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from config.loading import load_configuration
+from config.loading.loading import load_configuration
 from tests.deploy.kubectl import Kubectl, Manifest, kustomized, of_kind, only, parsed
 from tests.realbed.apiserver import ApiServer
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from config.loading import load_configuration
+from config.loading.loading import load_configuration
 from tests.deploy.kubectl import Kubectl, Manifest, kustomized, of_kind, only, parsed
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from localcluster.catalogue.registry import all_kinds
 from localcluster.cluster import LocalCluster
-from localcluster.registry import all_kinds
 from tests.deploy.kubectl import Kubectl, Manifest, parsed
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"

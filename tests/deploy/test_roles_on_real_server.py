@@ -10,29 +10,30 @@ from typing import Any
 import pytest
 
 from config.kubeconfig.access import ClusterAccess
-from config.sections import Jobs
-from manager.kinds import job_kinds
-from manager.permissions import (
+from config.sections.sections import JobsSection
+from manager.base.kinds import job_kinds
+from manager.clusters.permissions import (
     complaint,
     complaint_about_hub,
     needs_of_forecasts,
+    needs_of_identity,
     needs_of_pod_forecasts,
     needs_on_worker,
 )
-from tests.clusters import no_jitter
-from tests.deploy.test_hub_role import NEEDS as NEEDS_ON_HUB
-from tests.deploy.test_hub_role import Grant, granted
+from tests.deploy.hub_role import NEEDS as NEEDS_ON_HUB
+from tests.deploy.hub_role import Grant, granted
 from tests.realbed.apiserver import ApiServer
-from tests.virtual_time import VirtualClock
-from workerclient.cluster import ClusterClient, Surroundings
-from workerclient.kind import ApiKind
-from workerclient.preflight import Missing, Need
+from tests.support.clusters import no_jitter
+from tests.support.virtual_time import VirtualClock
+from workerclient.base.kind import ApiKind
+from workerclient.cluster import ClientContext, ClusterClient
+from workerclient.questions.preflight import Missing, Need
 
 ACCOUNTS = "/api/v1/namespaces/other/serviceaccounts"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 OF_CODE: Mapping[str, tuple[Need, ...]] = {
     "hub.yaml": NEEDS_ON_HUB,
-    "worker.yaml": needs_on_worker(job_kinds(Jobs())),
+    "worker.yaml": (*needs_of_identity(), *needs_on_worker(job_kinds(JobsSection()))),
     "worker-forecasts.yaml": needs_of_forecasts(),
     "worker-pod-forecasts.yaml": needs_of_pod_forecasts(),
 }
@@ -94,7 +95,7 @@ def account(server: ApiServer, name: str, grants: Iterable[Grant], missing: Gran
 
 
 async def missed(access: ClusterAccess, needs: Iterable[Need]) -> list[Missing]:
-    client = ClusterClient("real", access, Surroundings(VirtualClock(), no_jitter))
+    client = ClusterClient("real", access, ClientContext(VirtualClock(), no_jitter))
     try:
         return await client.missing_permissions(needs)
     finally:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from config.loading import load_configuration
+from config.loading.loading import load_configuration
 
 ROOT = Path(__file__).resolve().parents[2]
 UNIT = ROOT / "deploy" / "systemd" / "turnstile.service"

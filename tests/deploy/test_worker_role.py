@@ -7,20 +7,20 @@ from pathlib import Path
 import pytest
 import yaml
 
-from config.sections import Jobs
-from localcluster.auth import Allow, User
+from config.sections.sections import JobsSection
 from localcluster.cluster import LocalCluster
-from manager.kinds import job_kinds
-from manager.observation import FOLLOWED_KINDS
-from manager.permissions import complaint, needs_on_worker
-from manager.pod_observation import FOLLOWED_KINDS as FOLLOWED_FOR_PODS
-from tests.clusters import access_to, no_jitter
-from tests.virtual_time import VirtualClock
-from workerclient.cluster import ClusterClient, Surroundings
-from workerclient.kind import ApiKind
+from localcluster.serving.auth import Allow, TokenUser
+from manager.base.kinds import job_kinds
+from manager.clusters.permissions import complaint, needs_of_identity, needs_on_worker
+from manager.models.observation import FOLLOWED_KINDS
+from manager.models.pod_observation import FOLLOWED_KINDS as FOLLOWED_FOR_PODS
+from tests.support.clusters import access_to, no_jitter
+from tests.support.virtual_time import VirtualClock
+from workerclient.base.kind import ApiKind
+from workerclient.cluster import ClientContext, ClusterClient
 
 ROLE = Path(__file__).resolve().parents[2] / "deploy" / "rbac" / "worker.yaml"
-NEEDS = needs_on_worker(job_kinds(Jobs()))
+NEEDS = (*needs_of_identity(), *needs_on_worker(job_kinds(JobsSection())))
 Grant = tuple[str, str, str]
 """Group, resource, verb."""
 
@@ -36,14 +36,14 @@ def granted() -> list[Grant]:
     ]
 
 
-def without(missing: Grant) -> User:
+def without(missing: Grant) -> TokenUser:
     """Return somebody who has the role but for one verb on one resource."""
     rules = tuple(
         Allow((verb,), (resource,), (group,))
         for group, resource, verb in granted()
         if (group, resource, verb) != missing
     )
-    return User("-".join(missing), secrets.token_urlsafe(24), rules=rules)
+    return TokenUser("-".join(missing), secrets.token_urlsafe(24), rules=rules)
 
 
 def test_it_grants_what_is_needed_and_nothing_else() -> None:
@@ -56,13 +56,14 @@ async def test_each_verb_that_is_taken_away_is_missed_by_name(tmp_path: Path) ->
     async with LocalCluster("w1", tmp_path, users=list(users.values())) as cluster:
         for (group, resource, verb), user in users.items():
             access = replace(access_to(cluster), token=user.token, client_certificate=None)
-            client = ClusterClient("w1", access, Surroundings(VirtualClock(), no_jitter))
+            client = ClusterClient("w1", access, ClientContext(VirtualClock(), no_jitter))
             try:
                 said = complaint("w1", await client.missing_permissions(NEEDS))
             finally:
                 await client.close()
             plural, _, subresource = resource.partition("/")
-            named = f"{plural}.{group}/{subresource}" if subresource else f"{plural}.{group}"
+            named = f"{plural}.{group}/{subresource}" if subresource else f"{plural}.{group}" if group else plural
+            named += " kube-system" if resource == "namespaces" else ""
             assert said.startswith(f"worker w1 does not allow in all namespaces: {verb} on {named} (")
 
 

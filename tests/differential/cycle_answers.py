@@ -8,12 +8,12 @@ from itertools import takewhile
 from typing import Any
 
 from config.api.meta import ObjectKey, parse_time
-from engine.configuration import FairSharing, KueueConfiguration, RequeuingTimestamp
 from engine.cycles.scheduler import Scheduler
-from engine.cycles.simulation import Plan, QueueContents, Simulation, Simulator, Step, Victims
-from engine.features import FeatureGates
-from engine.nomination import Choices
+from engine.cycles.simulation import CycleStep, Plan, QueueContents, Simulation, Simulator, Victims
+from engine.objects.configuration import FairSharing, KueueConfiguration, RequeuingTimestamp
 from engine.reporting.status_writes import StatusWrite
+from engine.search.nomination import Choices
+from engine.vocabulary.features import FeatureGates
 from tests.differential.catalogue import Json
 from tests.differential.comparison import outcomes
 
@@ -72,7 +72,7 @@ class Prediction:
                 scripts.extend((*choices.taken[:position], other) for other in range(1, choices.options[position]))
         return nearest
 
-    def _history(self, choices: Choices) -> tuple[Sequence[Step], Json]:
+    def _history(self, choices: Choices) -> tuple[Sequence[CycleStep], Json]:
         scheduler = Scheduler.of(self._objects, self._now_ns, self._configuration)
         result = Simulator(scheduler, self._now_ns, self._plan, choices).run()
         return result.steps, _comparable(_simulation(result))
@@ -86,7 +86,7 @@ def _agreeing_cycles(happened: Json, history: Json) -> int | None:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
-def _choices_made(steps: Sequence[Step]) -> int:
+def _choices_made(steps: Sequence[CycleStep]) -> int:
     return sum(label.startswith("ambiguous: ") for step in steps for label in step.cycle.labels)
 
 
@@ -114,7 +114,7 @@ def _simulation(result: Simulation) -> Json:
     }
 
 
-def _cycle(number: int, step: Step) -> Json:
+def _cycle(number: int, step: CycleStep) -> Json:
     writes = step.cycle.writes
     return {
         "cycle": number,

@@ -20,15 +20,15 @@ from config.api.quantity import (
     request_amount,
     sub,
 )
-from engine.features import FeatureGates
-from engine.flavors.node_affinity import AffinityError
-from engine.flavors.suitability import FlavorPlacement, PodPlacement
+from engine.placement.node_affinity import AffinityError
+from engine.placement.suitability import FlavorPlacement, PodPlacement
 from engine.requests.equivalence import equivalence_key
 from engine.requests.limit_ranges import LimitRangeSummary
-from engine.requests.pod_resources import runtime_class_overheads
+from engine.requests.pod_resources import read_resource_list
 from engine.requests.requests import RequestContext, workload_request
 from engine.requests.resource_order import hash_order
 from engine.requests.transformations import ResourceRules
+from engine.vocabulary.features import FeatureGates
 
 Ask = Mapping[str, Any]
 RECORDED: Final = [
@@ -98,7 +98,11 @@ def _selector_answer(_ask: Ask, answer: Ask) -> object:
 
 def _requests(ask: Ask) -> object:
     rules = ResourceRules.from_raw({"excludeResourcePrefixes": ask["exclude"], "transformations": ask["trans"]})
-    context = RequestContext(rules, LimitRangeSummary.of(ask["ranges"]), runtime_class_overheads(ask["classes"]))
+    overheads = {
+        raw["metadata"]["name"]: read_resource_list((raw.get("overhead") or {}).get("podFixed"), "overhead.podFixed")
+        for raw in ask["classes"]
+    }
+    context = RequestContext(rules, LimitRangeSummary.of(ask["ranges"]), overheads)
     request = workload_request(ask["workload"], context)
     pod_sets = [
         {"name": pod_set.name, "count": pod_set.count, "requests": pod_set.requests} for pod_set in request.pod_sets

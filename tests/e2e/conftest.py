@@ -14,9 +14,10 @@ import pytest_asyncio
 from tests.conformance.servers import is_continuous_integration
 from tests.e2e.clusters import Clusters, run_local, run_real
 from tests.e2e.scene import Scene
-from tests.real_or_local import arrange
 from tests.realbed.bed import BedOptions
 from tests.realbed.build import ToolchainError, install_go
+from tests.realbed.kueue import KueueOptions
+from tests.support.real_or_local import arrange
 
 _HERE = Path(__file__).parent
 
@@ -27,7 +28,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _runs_on_real(item: pytest.Function) -> bool:
     by_parameter = hasattr(item, "callspec") and item.callspec.params.get("clusters") == "real"
-    real = {"real_scene", "real_clusters", "audited_clusters"}
+    real = {"real_scene", "real_clusters", "audited_clusters", "elastic_scene"}
     return by_parameter or not real.isdisjoint(item.fixturenames)
 
 
@@ -39,24 +40,37 @@ async def local_clusters(tmp_path_factory: pytest.TempPathFactory) -> AsyncItera
 
 @pytest_asyncio.fixture(scope="package", loop_scope="session")
 async def real_clusters(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Clusters]:
-    try:
-        if is_continuous_integration():
-            install_go()
-        async with run_real(tmp_path_factory.mktemp("real"), BedOptions(audited=True)) as clusters:
-            yield clusters
-    except ToolchainError as error:
-        if is_continuous_integration():
-            raise
-        pytest.skip(f"no real Kueue: {error}")
+    async with _real(tmp_path_factory.mktemp("real"), BedOptions(audited=True)) as clusters:
+        yield clusters
 
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def audited_clusters(tmp_path: Path) -> AsyncIterator[Clusters]:
     """Give a test real clusters of its own, whose API servers keep a log of who asked for what."""
+    async with _real(tmp_path / "audited", BedOptions(audited=True)) as clusters:
+        yield clusters
+
+
+@pytest_asyncio.fixture(scope="package", loop_scope="session")
+async def elastic_clusters(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Clusters]:
+    """Run real clusters whose Kueue manages RayClusters, and resizes elastic jobs by slices of their Workloads."""
+    options = KueueOptions(feature_gates={"ElasticJobsViaWorkloadSlices": True}, frameworks=("ray.io/raycluster",))
+    async with _real(tmp_path_factory.mktemp("elastic"), BedOptions(hub=options, worker=options)) as clusters:
+        yield clusters
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def elastic_scene(elastic_clusters: Clusters, tmp_path: Path) -> AsyncIterator[Scene]:
+    async with _set(elastic_clusters, tmp_path) as made:
+        yield made
+
+
+@asynccontextmanager
+async def _real(directory: Path, options: BedOptions) -> AsyncIterator[Clusters]:
     try:
         if is_continuous_integration():
             install_go()
-        async with run_real(tmp_path / "audited", BedOptions(audited=True)) as clusters:
+        async with run_real(directory, options) as clusters:
             yield clusters
     except ToolchainError as error:
         if is_continuous_integration():

@@ -5,11 +5,11 @@ guess only chooses who is sent: it is neither shown to Turnstile nor compared wi
 """
 
 from config.api.meta import ObjectKey, parse_time
-from engine.configuration import KueueConfiguration
+from engine.cluster.model import ClusterModel
 from engine.cycles.simulation import simulate
-from engine.decision import Outcome
-from engine.model import ClusterModel
-from engine.predict import predict
+from engine.objects.configuration import KueueConfiguration
+from engine.prediction.predict import predict
+from engine.vocabulary.decision import Outcome
 from tests.differential.catalogue import Json
 from tests.differential.workloads import NOW, rfc3339
 

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from config.names import ORIGIN_LABEL
-from gates.marks import FORECAST
+from gates.model.marks import FORECAST
 from tests.conformance.client import Api, Obj, Watch
 from tests.conformance.resources import (
     CLUSTER_QUEUES,

@@ -66,7 +66,7 @@ async def confine(scene: Scene, side: Cluster) -> None:
     (await side.api.patch(flavor, {"spec": spec})).ok()
     for name, value in PRIORITIES.items():
         document = {"metadata": {"name": f"{scene.name}-{name}"}, "value": value}
-        await scene._create(side, PRIORITY_CLASSES, document)
+        await scene.create(side, PRIORITY_CLASSES, document)
 
 
 async def add_nodes(scene: Scene, side: Cluster, stage: Stage) -> None:

@@ -65,7 +65,7 @@ class Scene:
     """Where the workers' kubeconfigs are put; elsewhere than in Turnstile's own they are for another controller."""
     turnstile: Turnstile | None = None
     standby: Turnstile | None = None
-    _cleanups: list[Callable[[], Awaitable[object]]] = field(default_factory=list)
+    cleanups: list[Callable[[], Awaitable[object]]] = field(default_factory=list)
 
     @property
     def hub(self) -> Cluster:
@@ -106,7 +106,7 @@ class Scene:
         await self.until(lambda: self._is_active(self.hub.api, ADMISSION_CHECKS.at(None, self.name)), "an active check")
 
     async def _create_queue(self, side: Cluster, queue: Queue, more: Mapping[str, Any]) -> None:
-        await self._create(side, NAMESPACES, {"metadata": {"name": self.name}})
+        await self.create(side, NAMESPACES, {"metadata": {"name": self.name}})
         for name, value in PRIORITIES.items():
             reply = await side.api.post(
                 WORKLOAD_PRIORITY_CLASSES.at(), _head(WORKLOAD_PRIORITY_CLASSES, name, value=value)
@@ -114,7 +114,7 @@ class Scene:
             assert reply.status in (201, 409), reply.body
         flavors = [f"{self.name}-{flavor}" for flavor in queue.flavors]
         for flavor in flavors:
-            await self._create(side, RESOURCE_FLAVORS, _head(RESOURCE_FLAVORS, flavor, spec={}))
+            await self.create(side, RESOURCE_FLAVORS, _head(RESOURCE_FLAVORS, flavor, spec={}))
         quotas = [{"name": each, "resources": [{"name": "cpu", "nominalQuota": queue.cpu}]} for each in flavors]
         spec = {
             "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": self.name}},
@@ -123,7 +123,7 @@ class Scene:
             **queue.spec,
             **more,
         }
-        await self._create(side, CLUSTER_QUEUES, _head(CLUSTER_QUEUES, self.name, spec=spec))
+        await self.create(side, CLUSTER_QUEUES, _head(CLUSTER_QUEUES, self.name, spec=spec))
         local = _head(LOCAL_QUEUES, "jobs", spec={"clusterQueue": self.name})
         (await side.api.post(LOCAL_QUEUES.at(self.name), local)).expect(201)
         if side is not self.hub:  # the hub's is active once Turnstile says that its check is
@@ -141,15 +141,15 @@ class Scene:
             cluster = _head(MULTIKUEUE_CLUSTERS, name, spec={"clusterSource": source})
             assert (await self.hub.api.post(MULTIKUEUE_CLUSTERS.at(), cluster)).status in (201, 409)
         config = _head(MULTIKUEUE_CONFIGS, self.name, spec={"clusters": list(self.workers)})
-        await self._create(self.hub, MULTIKUEUE_CONFIGS, config)
+        await self.create(self.hub, MULTIKUEUE_CONFIGS, config)
         parameters = {"apiGroup": KUEUE_GROUP, "kind": "MultiKueueConfig", "name": self.name}
         spec = {"controllerName": self.controller_name, "parameters": parameters}
-        await self._create(self.hub, ADMISSION_CHECKS, _head(ADMISSION_CHECKS, self.name, spec=spec))
+        await self.create(self.hub, ADMISSION_CHECKS, _head(ADMISSION_CHECKS, self.name, spec=spec))
 
-    async def _create(self, side: Cluster, resource: Resource, document: Obj) -> None:
+    async def create(self, side: Cluster, resource: Resource, document: Obj) -> None:
         (await side.api.post(resource.at(), document)).expect(201)
         path = resource.at(None, document["metadata"]["name"])
-        self._cleanups.append(lambda: side.api.delete(path))
+        self.cleanups.append(lambda: side.api.delete(path))
 
     async def tear_down(self) -> None:
         """Stop the daemon and remove everything; clusters finish what takes time behind our back."""
@@ -159,8 +159,8 @@ class Scene:
         for side in (self.hub, *self.workers.values()):
             for resource in (JOBS, WORKLOADS):
                 await side.api.delete(resource.at(self.name), {"propagationPolicy": "Background"})
-        while self._cleanups:
-            await self._cleanups.pop()()
+        while self.cleanups:
+            await self.cleanups.pop()()
 
     # --- jobs
 

@@ -44,7 +44,7 @@ async def grant_forecasts(scene: Scene) -> None:
         for document in documents:
             path = f"{RBAC}/{document['kind'].lower()}s/{document['metadata']['name']}"
             assert (await worker.api.apply(path, document, "e2e", force="true")).status in (200, 201)
-            scene._cleanups.append(lambda worker=worker, path=path: worker.api.delete(path))  # type: ignore[misc]
+            scene.cleanups.append(lambda worker=worker, path=path: worker.api.delete(path))  # type: ignore[misc]
 
 
 def told(document: Obj) -> list[tuple[str, str, str]]:
@@ -100,7 +100,7 @@ async def test_a_kueue_without_the_feature_gate_is_found_by_our_copies(scene: Sc
         async def is_found() -> bool:
             _, document = await doctor(scene)
             gates = [each for each in document["items"] if each["topic"] == "gates"]
-            message = "its Kueue ignores preemption gates, as 1 of our copies there show"
+            message = "its Kueue ignores preemption gates, as 1 of our replicas there show"
             return [(each["cluster"], each["message"]) for each in gates] == [(FIRST, message)]
 
         await scene.until(is_found, "the Kueue that ignores gates to be found")

@@ -9,7 +9,7 @@ import secrets
 from typing import Any
 
 from config.names import MULTIKUEUE_NAME
-from gates import marks
+from gates.model import marks
 from tests.conformance.client import Obj
 from tests.conformance.resources import JOBS
 from tests.differential.dice import dice

@@ -5,9 +5,10 @@ code that shares nothing with Turnstile.
 """
 
 import asyncio
+import json
 import time
 from collections.abc import AsyncIterator, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -33,7 +34,7 @@ class Ending(StrEnum):
     CANNOT = "cannot, and did not"
     LATE = "gate opened before a forecast was ready"
     STALLED = "Kueue did not look again after the gate was opened"
-    """It happens when a gate is opened in the middle of a cycle: the copy is parked with its gate open."""
+    """The copy was parked with its gate open and stayed so for the whole window, although it is to be opened again."""
     RETURNED = "victims as forecast, but Kueue let them in again first"
     """It happens over and over where a victim borrows less than the one that it left for."""
     MISSED = "missed"
@@ -43,7 +44,7 @@ class Ending(StrEnum):
     BROKEN = "no outcome"
 
 
-FAILURES = (Ending.MISSED, Ending.CONTRADICTED, Ending.BROKEN)
+FAILURES = (Ending.MISSED, Ending.CONTRADICTED, Ending.BROKEN, Ending.STALLED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,8 @@ class Outcome:
     reasons: frozenset[str] = frozenset()
     message: str = ""
     seconds: float = 0.0
+    nudges: int = 0
+    """How often the gate was closed and opened again, because Kueue had overlooked that it was open."""
 
 
 @dataclass
@@ -107,7 +110,7 @@ class Trial:
             if record is None and copy is not None and is_turned_down(copy):
                 silent_since = silent_since or time.monotonic()
                 promised = await self._asked(copy["metadata"]["name"])
-                if promised.startswith("Cannot") or time.monotonic() - silent_since > _SURE_SECONDS:
+                if promised["verdict"] == "Cannot" or time.monotonic() - silent_since > _SURE_SECONDS:
                     return self._turned_down(promised, condition_of(copy, "QuotaReserved")["message"])
             else:
                 silent_since = None
@@ -132,7 +135,15 @@ class Trial:
             ending = Ending.STALLED
         elif result == "timeout" and found is not None and victims and found.victims == victims:
             ending = Ending.RETURNED
-        return self._ended(ending, promised, result, victims=found.victims if found else (), message=message)
+        ended = self._ended(ending, promised, result, victims=found.victims if found else (), message=message)
+        return replace(ended, nudges=await self._nudges())
+
+    async def _nudges(self) -> int:
+        """Read from the record of openings how often one was repeated."""
+        workload = await self.ground.hub_workload(self.incoming) or {}
+        annotations = (workload.get("metadata") or {}).get("annotations") or {}
+        openings = json.loads(annotations.get("multikueue-turnstile.dev/gate-openings") or "[]")
+        return sum(int(opening.get("nudges", 0)) for opening in openings)
 
     async def _is_stalled(self) -> bool:
         """Tell whether the last that Kueue said of the copy is from before its gate was opened."""
@@ -151,13 +162,13 @@ class Trial:
             return self._ended(Ending.LATE, victims=found.victims)
         return self._ended(Ending.CONTRADICTED, message=f"preempted without a gate: {found}")
 
-    def _turned_down(self, promised: str, said: str) -> Outcome:
-        verdict = promised.partition(":")[0].partition(" ")[0]
+    def _turned_down(self, promised: Obj, said: str) -> Outcome:
+        verdict, message = promised["verdict"], promised["message"]
         if verdict == "Cannot":
             return self._ended(Ending.CANNOT, verdict)
         if verdict in ("Unsupported", "Ambiguous"):
-            return self._ended(Ending.UNPROMISED, verdict, message=promised)
-        return self._ended(Ending.MISSED, verdict, message=f"Kueue: {said}; Turnstile: {promised}")
+            return self._ended(Ending.UNPROMISED, verdict, message=message)
+        return self._ended(Ending.MISSED, verdict, message=f"Kueue: {said}; Turnstile: {verdict}: {message}")
 
     def _ended(
         self,
@@ -174,14 +185,14 @@ class Trial:
         name = f"{self.ground.situation.name}/{self.incoming['metadata']['name']}"
         return Outcome(name, ending, verdict, result, len(found), reasons, message, seconds)
 
-    async def _asked(self, name: str) -> str:
-        """Ask the daemon what it expects of the worker."""
+    async def _asked(self, name: str) -> Obj:
+        """Ask the daemon what it expects of the worker; the verdict is empty where it expects nothing."""
         url = f"http://daemon/v1/workloads/{self.incoming['metadata']['namespace']}/{name}/explanation"
         way = aiohttp.UnixConnector(str(self.socket))
         async with aiohttp.ClientSession(connector=way, trust_env=False) as session, session.get(url) as response:
             found = await response.json()
         told = (each["forecast"] for each in found.get("workers", ()) if each["name"] == self.ground.worker.name)
-        return str(next(told, "-"))
+        return next(told, None) or {"verdict": "", "message": ""}
 
     async def _state(self) -> str:
         try:

@@ -1,11 +1,11 @@
-"""The screens in docs/cli.md are what the commands print."""
+"""The screens in docs/cli.md and the README are what the commands print."""
 
 from pathlib import Path
 
 import pytest
 
 from tests.screens.page import screens_in, with_screens
-from tests.screens.scenes import PAGE, SCENES, Scene
+from tests.screens.scenes import PAGE, PAGES, SCENES, Scene
 
 
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.__name__)
@@ -15,9 +15,11 @@ async def test_the_page_shows_what_the_commands_print(tmp_path: Path, scene: Sce
         assert shown.get(name) == screen, f"{name}: run `make docs`"
 
 
-def test_every_screen_of_the_page_is_filled() -> None:
-    shown = screens_in(PAGE.read_text())
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_screen_of_a_page_is_one_of_the_commands(page: Path) -> None:
+    shown = screens_in(page.read_text())
     assert shown
+    assert shown.items() <= screens_in(PAGE.read_text()).items(), "run `make docs`"
     assert all(screen.startswith("$ turnstile ") for screen in shown.values())
 
 

@@ -5,10 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from config.reference import with_table
-
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
+MOST_LINES = 150
 
 
 def test_the_prediction_is_what_the_command_prints() -> None:
@@ -19,8 +18,8 @@ def test_the_prediction_is_what_the_command_prints() -> None:
     assert done.stdout == shown.group(2)
 
 
-def test_the_configuration_table_is_up_to_date() -> None:
-    assert with_table(README) == README, "run `make docs`"
+def test_it_is_short() -> None:
+    assert len(README.splitlines()) <= MOST_LINES
 
 
 def test_every_linked_document_exists() -> None:

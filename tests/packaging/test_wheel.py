@@ -57,7 +57,7 @@ def test_every_package_resolves_to_our_distribution(empty_environment: Path, tmp
 
 
 def test_the_roles_of_a_worker_are_in_it(empty_environment: Path, tmp_path: Path) -> None:
-    code = "from manager.onboarding.objects import worker_account; print(worker_account())"
+    code = "from manager.onboarding.objects import shared_account; print(shared_account())"
     assert checked(empty_environment / "bin/python", "-Pc", code, cwd=tmp_path) == "turnstile-system/turnstile\n"
 
 

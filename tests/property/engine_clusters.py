@@ -4,9 +4,18 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from engine.configuration import FairSharing, KueueConfiguration
-from engine.features import FeatureGates
-from tests.builders import Builder, ClusterQueueBuilder, Json, WorkloadBuilder, cluster, cluster_queue, cohort, workload
+from engine.objects.configuration import FairSharing, KueueConfiguration
+from engine.vocabulary.features import FeatureGates
+from tests.support.builders import (
+    Builder,
+    ClusterQueueBuilder,
+    Json,
+    WorkloadBuilder,
+    cluster,
+    cluster_queue,
+    cohort,
+    workload,
+)
 
 POLICIES = ["Never", "LowerPriority", "LowerOrNewerEqualPriority"]
 FLAVORS = ["f", "g"]

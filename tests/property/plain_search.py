@@ -7,12 +7,12 @@ order, no prefixes, no bounds, no streams that end early, no remembered shares o
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from engine.cluster.cluster_queue import ClusterQueue
 from engine.objects.workloads import AdmittedWorkload
-from engine.preemption.search import Preemptor
-from engine.quota.cluster_queue import ClusterQueue
-from engine.quota.flavor_resource import FlavorResource
 from engine.quota.quota_tree import CohortNode, QuotaNode, UsageChanges
 from engine.quota.shares import Share, share_of
+from engine.search.search import Preemptor
+from engine.vocabulary.flavor_resource import FlavorResource
 
 Frs = frozenset[FlavorResource]
 Usage = dict[FlavorResource, int]

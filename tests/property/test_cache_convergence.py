@@ -4,11 +4,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from workerclient.cache import Cache
-from workerclient.codec import Identity
-from workerclient.kind import Key
+from config.api.meta import ObjectKey
+from workerclient.objects.cache import Cache
+from workerclient.wire.codec import Identity
 
-KEYS = [Key("default", name) for name in "abc"]
+KEYS = [ObjectKey("default", name) for name in "abc"]
 
 
 class CacheBesideACluster(RuleBasedStateMachine):
@@ -18,22 +18,23 @@ class CacheBesideACluster(RuleBasedStateMachine):
         super().__init__()
         self.cache: Cache[str] = Cache()
         self.revision = 0
-        self.stored: dict[Key, Identity] = {}
+        self.stored: dict[ObjectKey, Identity] = {}
         self.events: list[tuple[str, Identity]] = []
         self.answers: list[tuple[str, Identity]] = []
-        self.shown: dict[Key, int] = {}
-        self.answered: dict[Key, int] = {}
-        self.deletions: dict[Key, int] = {}
+        self.shown: dict[ObjectKey, int] = {}
+        self.answered: dict[ObjectKey, int] = {}
+        self.deletions: dict[ObjectKey, int] = {}
+        self.backup: dict[ObjectKey, Identity] | None = None
         self.cache.begin_list().finish("0")
 
-    def _write(self, key: Key) -> tuple[str, Identity]:
+    def _write(self, key: ObjectKey) -> tuple[str, Identity]:
         self.revision += 1
         uid = self.stored[key].uid if key in self.stored else f"uid-{self.revision}"
         self.stored[key] = Identity(key, uid, str(self.revision))
         self.events.append(("MODIFIED", self.stored[key]))
         return self.events[-1]
 
-    def _delete(self, key: Key) -> tuple[str, Identity]:
+    def _delete(self, key: ObjectKey) -> tuple[str, Identity]:
         self.revision += 1
         last = self.stored.pop(key)
         self.deletions[key] = self.revision
@@ -41,7 +42,7 @@ class CacheBesideACluster(RuleBasedStateMachine):
         return self.events[-1]
 
     @rule(key=st.sampled_from(KEYS), ours=st.booleans())
-    def write(self, key: Key, ours: bool) -> None:
+    def write(self, key: ObjectKey, ours: bool) -> None:
         """Create or change an object."""
         event = self._write(key)
         if ours:
@@ -82,14 +83,41 @@ class CacheBesideACluster(RuleBasedStateMachine):
             self.cache.wrote(identity, identity.resource_version)
         self.answered[identity.key] = max(self.answered.get(identity.key, 0), int(identity.resource_version))
 
+    @rule()
+    def take_backup(self) -> None:
+        """Keep everything as it is now."""
+        self.backup = dict(self.stored)
+
+    @precondition(lambda self: self.backup is not None)
+    @rule(data=st.data(), bump=st.sampled_from([0, 1, 1000]))
+    def restore(self, data: st.DataObject, bump: int) -> None:
+        """Go back to the backup. The counter goes on, as etcd's does with a bump, and everything is listed anew.
+
+        Answers of ours from before may arrive later, about writes that never were.
+        """
+        self.stored, self.revision = dict(self.backup or {}), self.revision + bump
+        late = [answer for answer in self.answers if data.draw(st.booleans())]
+        for forgotten in (self.answers, self.shown, self.answered, self.deletions):
+            forgotten.clear()
+        known = {key: self.cache.identity(key) for key in self.stored}
+        # What we write to is known by the cache: what we deleted, and is back, is not until it was listed.
+        ours = [key for key, each in known.items() if each is not None and each.uid == self.stored[key].uid]
+        self._list(data, ours)
+        for _, identity in late:
+            self.cache.wrote(identity, identity.resource_version)
+
     @rule(data=st.data())
     def list_anew(self, data: st.DataObject) -> None:
         """List everything while our writes go on; the watch continues from the list."""
+        self._list(data, KEYS)
+
+    def _list(self, data: st.DataObject, ours: list[ObjectKey]) -> None:
         listing = self.cache.begin_list()
         snapshot, revision = dict(self.stored), self.revision
+        listing.date(str(revision))
         self.events.clear()
-        for _ in range(data.draw(st.integers(0, 2))):
-            self.answers.append(self._write(data.draw(st.sampled_from(KEYS))))
+        for _ in range(data.draw(st.integers(0, 2)) if ours else 0):
+            self.answers.append(self._write(data.draw(st.sampled_from(ours))))
             self.deliver_answer(data)
         for identity in snapshot.values():
             listing.add(identity, identity.resource_version)

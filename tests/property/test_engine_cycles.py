@@ -6,17 +6,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from config.api.meta import ObjectKey, parse_time
-from engine.configuration import FairSharing, KueueConfiguration
+from engine.cluster.model import ClusterModel
 from engine.cycles.scheduler import CycleResult, Scheduler
 from engine.cycles.simulation import Ending, Plan, QueueContents, Simulation, Simulator, Victims, simulate
-from engine.features import FeatureGates
-from engine.model import ClusterModel
-from engine.nomination import Choices
+from engine.objects.configuration import FairSharing, KueueConfiguration
 from engine.objects.workloads import AdmittedWorkload, IdleWorkload
 from engine.reporting.status_writes import with_status
-from tests.builders import Builder, WorkloadBuilder, at, cluster, workload
-from tests.engine_state import fingerprint
+from engine.search.nomination import Choices
+from engine.vocabulary.features import FeatureGates
 from tests.property.engine_clusters import QUEUES, Scenario, amounts, cohorts, holders, minutes, priorities, queues
+from tests.support.builders import Builder, WorkloadBuilder, at, cluster, workload
+from tests.support.engine_state import fingerprint
 
 NOW = parse_time(at(100))
 LIMIT = 60

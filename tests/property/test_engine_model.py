@@ -4,12 +4,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.api.meta import ObjectKey, object_key, parse_time
-from engine.model import ClusterModel
-from engine.predict import predict
-from engine.what_if import WhatIf
-from tests.builders import NAMESPACE, Json, at, cohort
-from tests.engine_state import fingerprint
+from engine.cluster.model import ClusterModel
+from engine.prediction.predict import predict
+from engine.prediction.what_if import WhatIf
 from tests.property.engine_clusters import PENDING, Scenario, holders, queues, scenarios
+from tests.support.builders import NAMESPACE, Json, at, cohort
+from tests.support.engine_state import fingerprint
 
 KEY = ObjectKey(NAMESPACE, PENDING)
 NOW = parse_time(at(100))

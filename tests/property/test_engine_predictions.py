@@ -6,18 +6,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from config.api.meta import ObjectKey, parse_time
-from engine.decision import Outcome, Prediction, Victim
-from engine.model import ClusterModel
+from engine.cluster.candidates import EligibilityRule
+from engine.cluster.cluster_queue import ClusterQueue
+from engine.cluster.model import ClusterModel
 from engine.objects.specs import PreemptionPolicy
 from engine.objects.workloads import AdmittedWorkload, PendingWorkload
-from engine.predict import predict
-from engine.preemption.candidates import EligibilityRule
-from engine.quota.cluster_queue import ClusterQueue
+from engine.prediction.predict import predict
 from engine.quota.quota_tree import UsageChanges
-from engine.reporting.messages import PreemptionReason
-from tests.builders import NAMESPACE, at
-from tests.engine_state import fingerprint
+from engine.vocabulary.decision import Outcome, Prediction, Victim
+from engine.vocabulary.messages import PreemptionReason
 from tests.property.engine_clusters import PENDING, Scenario, scenarios
+from tests.support.builders import NAMESPACE, at
+from tests.support.engine_state import fingerprint
 
 KEY = ObjectKey(NAMESPACE, PENDING)
 NOW = parse_time(at(100))

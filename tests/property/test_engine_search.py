@@ -6,21 +6,21 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from config.api.meta import ObjectKey, parse_time
-from engine.configuration import FairSharing, KueueConfiguration
-from engine.features import FeatureGates
-from engine.model import ClusterModel
+from engine.cluster.model import ClusterModel
+from engine.objects.configuration import FairSharing, KueueConfiguration
 from engine.objects.usage import Usage
 from engine.objects.workloads import PendingWorkload
-from engine.preemption.classical import classical_targets
-from engine.preemption.fair_sharing import fair_targets
-from engine.preemption.search import Preemptor, Target
-from engine.quota.flavor_resource import FlavorResource
-from tests.builders import NAMESPACE, Json, at
+from engine.search.classical import classical_targets
+from engine.search.fair_sharing import fair_targets
+from engine.search.search import PreemptionTarget, Preemptor
+from engine.vocabulary.features import FeatureGates
+from engine.vocabulary.flavor_resource import FlavorResource
 from tests.property import plain_search
 from tests.property.engine_clusters import FLAVORS, PENDING, Scenario, scenarios
+from tests.support.builders import NAMESPACE, Json, at
 
 COST = "kueue.x-k8s.io/preemption-cost"
-EngineSearch = Callable[[Preemptor, frozenset[FlavorResource], Usage], list[Target]]
+EngineSearch = Callable[[Preemptor, frozenset[FlavorResource], Usage], list[PreemptionTarget]]
 PlainSearch = Callable[[Preemptor, frozenset[FlavorResource], dict[FlavorResource, int]], plain_search.Victims]
 
 

@@ -8,12 +8,12 @@ from collections import Counter
 from typing import Any
 
 from config.api.meta import ObjectKey, parse_time
-from engine.configuration import KueueConfiguration
+from engine.cluster.model import ClusterModel
 from engine.cycles.simulation import Plan, Simulation, simulate
-from engine.decision import Outcome
 from engine.forecasting.course import follow
-from engine.model import ClusterModel
-from engine.what_if import WhatIf
+from engine.objects.configuration import KueueConfiguration
+from engine.prediction.what_if import WhatIf
+from engine.vocabulary.decision import Outcome
 from tests.differential.scenarios import nomination
 
 Json = dict[str, Any]

@@ -1,49 +1,41 @@
-"""Any interleaving of signals, partitions, restarts, reverted writes and time keeps one cluster per timeout.
+"""Any interleaving of signals, partitions, restarts, reverted writes and slow requests keeps one cluster per timeout.
 
 So under every policy, with forecasts of every kind, right or wrong, that come, change and go.
 The machine plays hub and workers; `decide` plays itself. A pass may be cut off after any of its actions, as a
-kill would do. A restart loses what the process remembers; the hub object and the workers' objects stay.
+kill would do. A restart loses what the process remembers; the hub object and the workers' objects stay. The promise
+is checked in true time by `WatchedGroup`; the clock that `decide` is given may be set at any moment.
 """
 
 from dataclasses import replace
-from itertools import pairwise
 
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from engine.forecasting.forecast import Cost, Forecast, Verdict
-from gates.actions import (
-    Action,
-    CreateReplica,
-    Decision,
-    EmitEvent,
-    OpenGate,
-    PatchHubStatus,
-    RecordForecast,
-    RecordOpenings,
-    StartRound,
-)
-from gates.decide import decide
-from gates.forecasts import Witness
-from gates.ledger import last_opening
-from gates.opening import Open, candidates, next_gate, remaining_window
-from gates.settings import SECOND, Dispatcher, GatePolicy, Settings
-from gates.view import Group, Reach, Replica, Worker
+from engine.forecasting.forecast import Cost, Forecast, ForecastVerdict
+from gates.decision.decide import decide
+from gates.decision.ledger import known_openings
+from gates.decision.opening import Open, candidates, next_gate
+from gates.decision.recordkeeping import record_to_write
+from gates.decision.windows import remaining
+from gates.model.actions import Decision
+from gates.model.forecasts import Witness
+from gates.model.settings import SECOND, Dispatcher, GatePolicy, Settings
+from gates.model.view import Reach, WorkerView, WorkloadView
+from tests.property.watched_group import T, WatchedGroup
 from tests.unit.gates.groups import NOW, hub
 
 NAMES = ("w1", "w2", "w3")
-TIMEOUT = 30 * SECOND
 POLICIES = st.builds(
     Settings,
-    timeout_ns=st.just(TIMEOUT),
+    timeout_ns=st.just(T),
     policy=st.sampled_from(GatePolicy),
     skip_futile=st.booleans(),
-    grace_ns=st.sampled_from([SECOND, 10 * SECOND, TIMEOUT]),
+    grace_ns=st.sampled_from([SECOND, 10 * SECOND, T]),
     dispatcher=st.sampled_from([Dispatcher.ALL_AT_ONCE, Dispatcher.FORECAST_FIRST]),
 )
 FORECASTS = st.none() | st.builds(
-    Forecast, st.sampled_from(Verdict), st.just(NOW), cost=st.builds(Cost, victims=st.integers(0, 3))
+    Forecast, st.sampled_from(ForecastVerdict), st.just(NOW), cost=st.builds(Cost, victims=st.integers(0, 3))
 )
 WORKERS = st.sampled_from(NAMES)
 
@@ -54,124 +46,125 @@ class OneClusterPerTimeout(RuleBasedStateMachine):
     @initialize(settings=POLICIES)
     def begin(self, settings: Settings) -> None:
         self.settings = settings
-        self.now = NOW
-        self.workload = hub()
-        self.workers = {name: Worker(name, position) for position, name in enumerate(NAMES)}
-        self.arrivals: list[tuple[str, int]] = []
-        self.versions = 0
-
-    def group(self) -> Group:
-        """Show the hub what it can read: an unreachable worker's replica is out of sight."""
-        seen = (w if w.reach is Reach.SYNCED else replace(w, replica=None) for w in self.workers.values())
-        return Group(self.workload, tuple(seen))
-
-    def change(self, name: str, **fields: object) -> None:
-        worker = self.workers[name]
-        if worker.replica is not None:
-            self.versions += 1
-            replica = replace(worker.replica, resource_version=str(self.versions), **fields)  # type: ignore[arg-type]
-            self.workers[name] = replace(worker, replica=replica)
-
-    def apply(self, action: Action) -> None:
-        match action:
-            case RecordOpenings(openings=openings):
-                self.workload = replace(self.workload, openings=openings)
-                if action.forecast is not None:
-                    self.workload = replace(self.workload, forecast=action.forecast)
-            case RecordForecast(record=record):
-                self.workload = replace(self.workload, forecast=record)
-            case StartRound(started_ns=started):
-                self.workload = replace(self.workload, round_started_ns=started)
-            case EmitEvent():
-                pass
-            case CreateReplica(cluster=cluster):
-                self.versions += 1
-                made = Replica(f"{cluster}-{self.versions}", str(self.versions), {}, has_gate=True)
-                self.workers[cluster] = replace(self.workers[cluster], replica=made, opening_confirmed=False)
-            case OpenGate(cluster=cluster, resource_version=version, opened_ns=opened):
-                replica = self.workers[cluster].replica
-                if replica is not None and replica.resource_version == version:
-                    self.change(cluster, gate_open=True, gate_opened_ns=opened)
-                    if not self.workers[cluster].opening_confirmed:
-                        self.arrivals.append((cluster, self.now))
-                    self.workers[cluster] = replace(self.workers[cluster], opening_confirmed=True)
-            case PatchHubStatus(nominated=nominated, check_message=message):
-                if nominated is not None:
-                    self.workload = replace(self.workload, nominated=nominated)
-                if message is not None and self.workload.check is not None:
-                    self.workload = replace(self.workload, check=replace(self.workload.check, message=message))
-            case _:
-                raise AssertionError(action)
+        workers = tuple(WorkerView(name, position) for position, name in enumerate(NAMES))
+        self.state = WatchedGroup(WorkloadView(hub(), workers), NOW)
 
     def run_pass(self) -> Decision:
-        return decide(self.group(), self.now, self.settings, {})
+        return decide(self.state.seen(), self.state.now, self.settings, {})
 
-    @rule(cut_after=st.integers(0, 5))
-    def reconcile(self, cut_after: int) -> None:
-        for action in self.run_pass().actions[:cut_after]:
-            self.apply(action)
+    @rule(cut_after=st.none() | st.integers(0, 5))
+    def reconcile(self, cut_after: int | None) -> None:
+        self.state.carry_out(self.run_pass(), cut_after)
 
     @rule(name=WORKERS, ahead=st.integers(-60, 60))
     def signal(self, name: str, ahead: int) -> None:
-        replica = self.workers[name].replica
+        replica = self.state.workers[name].replica
         if replica is not None and replica.signal_ns is None:
-            self.change(name, signal_ns=self.now + ahead * SECOND)
+            self.state.change(name, signal_ns=self.state.worker_now(name) + ahead * SECOND)
 
     @rule(name=WORKERS, forecast=FORECASTS, reliable=st.booleans(), witnessed=st.booleans())
     def forecast(self, name: str, forecast: Forecast | None, *, reliable: bool, witnessed: bool) -> None:
         witness = Witness() if witnessed else None
-        worker = self.workers[name]
-        self.workers[name] = replace(worker, forecast=forecast, forecast_reliable=reliable, witness=witness)
+        worker = self.state.workers[name]
+        self.state.workers[name] = replace(worker, forecast=forecast, forecast_reliable=reliable, witness=witness)
 
     @rule(name=WORKERS)
     def revert_open_gate(self, name: str) -> None:
-        self.change(name, gate_open=False, gate_opened_ns=None)
+        replica = self.state.workers[name].replica
+        if replica is not None and replica.gate_open:
+            self.state.reverted.add(replica.uid)
+            self.state.change(name, gate_open=False, gate_opened_ns=None)
+
+    @rule(name=WORKERS)
+    def overlook_the_opening(self, name: str) -> None:
+        message = "Workload requires preemption, but it's gated"
+        self.state.conclude(name, "QuotaReserved", status="False", reason="Pending", message=message)
 
     @rule(name=WORKERS)
     def lose(self, name: str) -> None:
-        self.workers[name] = replace(self.workers[name], reach=Reach.LOST, lost_since_ns=self.now)
+        self.state.away_since.setdefault(name, self.state.passed)
+        self.state.workers[name] = replace(self.state.workers[name], reach=Reach.LOST)
 
     @rule(name=WORKERS)
     def find_again(self, name: str) -> None:
-        self.workers[name] = replace(self.workers[name], reach=Reach.SYNCED, lost_since_ns=None)
+        self.state.away_since.pop(name, None)
+        self.state.workers[name] = replace(self.state.workers[name], reach=Reach.SYNCED)
 
     @rule(name=WORKERS)
     def replica_vanishes(self, name: str) -> None:
-        self.workers[name] = replace(self.workers[name], replica=None)
+        self.state.workers[name] = replace(self.state.workers[name], replica=None)
 
     @rule(seconds=st.integers(1, 40))
     def time_passes(self, seconds: int) -> None:
-        self.now += seconds * SECOND
+        self.state.pass_time(seconds * SECOND)
+
+    @rule(seconds=st.integers(-4000, 4000))
+    def the_clock_is_set(self, seconds: int) -> None:
+        self.state.now += seconds * SECOND
+        for name, worker in self.state.workers.items():
+            self.state.workers[name] = replace(worker, clock_skew_ns=worker.clock_skew_ns - seconds * SECOND)
+
+    @rule(slow=st.booleans())
+    def requests_become_slow_or_fast(self, *, slow: bool) -> None:
+        self.state.slow = slow
 
     @rule()
-    def restart(self) -> None:
-        for name, worker in self.workers.items():
-            self.workers[name] = replace(worker, opening_confirmed=False)
+    def what_is_on_its_way_arrives(self) -> None:
+        self.state.arrive()
 
-    @invariant()
-    def other_clusters_wait_for_the_timeout(self) -> None:
-        for (first, first_ns), (second, second_ns) in pairwise(self.arrivals):
-            assert first == second or second_ns - first_ns >= TIMEOUT
+    @rule(another_machine=st.booleans())
+    def restart(self, *, another_machine: bool) -> None:
+        if not self.state.seen().workload.lost_openings:
+            self.state.restart(another_machine=another_machine)
+
+    @rule(sent=st.integers(0, 20), wait=st.integers(0, 35), restarts=st.booleans())
+    def an_opening_arrives_unseen(self, sent: int, wait: int, *, restarts: bool) -> None:
+        """Let it arrive while nobody can see that: the process died, or the worker is out of reach when it does."""
+        self.state.slow = True
+        for name in NAMES:
+            self.reconcile(None)
+            self.signal(name, -1)
+        self.reconcile(None)
+        self.reconcile(None)
+        self.state.pass_time(sent * SECOND)
+        if restarts and self.state.flights:
+            self.restart(another_machine=False)
+        holders = [flight.action.cluster for flight in self.state.flights]
+        self.state.arrive()
+        self.state.slow = False
+        for name in holders:
+            self.lose(name)
+        self.state.pass_time(wait * SECOND)
+        self.reconcile(None)
+        self.reconcile(None)
+
+    @rule()
+    def the_record_is_lost(self) -> None:
+        self.state.seen()
+        self.state.workload = replace(self.state.workload, openings=())
 
     @rule()
     def nobody_waits_for_a_policy_beyond_the_timeout(self) -> None:
-        state = self.group()
-        last = last_opening(state)
-        asking = candidates(state, self.now)
-        waited = [self.now - (w.replica.signal_ns or 0) for w in asking if w.replica is not None]
-        if waited and min(waited) >= TIMEOUT and (last is None or remaining_window(last, self.now, self.settings) == 0):
-            assert isinstance(next_gate(state, self.now, self.settings), Open)
+        group, now = self.state.seen(), self.state.now
+        asking = candidates(group, now)
+        waited = [now - ((w.replica.signal_ns or 0) - w.clock_skew_ns) for w in asking if w.replica is not None]
+        is_free = all(remaining(opening, group, now, self.settings) == 0 for opening in known_openings(group))
+        if waited and min(waited) >= T and is_free and not self.state.flights:
+            is_true = record_to_write(group, now, self.settings) is None
+            assert not is_true or isinstance(next_gate(group, now, self.settings), Open)
 
-    @precondition(lambda self: all(w.reach is Reach.SYNCED for w in self.workers.values()))
+    @precondition(lambda self: all(w.reach is Reach.SYNCED for w in self.state.workers.values()))
     @rule()
     def settles(self) -> None:
         """Passes come to rest: reapplying a decision to the state it led to yields no action."""
-        for _ in range(8):
+        self.state.slow = False
+        while self.state.flights:
+            self.state.arrive()
+        for _ in range(12):
             decision = self.run_pass()
             if not decision.actions:
                 return
-            for action in decision.actions:
-                self.apply(action)
+            self.state.carry_out(decision)
         raise AssertionError(decision)
 
 

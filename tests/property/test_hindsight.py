@@ -6,11 +6,11 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.forecasting.forecast import Cost, Forecast, ForecastVictim, Verdict
-from gates.hindsight import Episode, Toll, charged, choices, tally
-from gates.settings import SECOND, GatePolicy, Settings
-from gates.shadowing import Memory, observe
-from gates.view import Group
+from engine.forecasting.forecast import Cost, Forecast, ForecastVerdict, ForecastVictim
+from gates.model.settings import SECOND, GatePolicy, Settings
+from gates.model.view import WorkloadView
+from gates.shadow.episodes import Memory, observe
+from gates.shadow.hindsight import Episode, PreemptionCost, charged, choices, tally
 from tests.unit.gates.groups import NOW, group, hub, opened, replica, signalled, worker
 
 NAMES = ("w1", "w2", "w3")
@@ -19,7 +19,7 @@ SETTINGS = Settings(timeout_ns=TIMEOUT)
 OPENINGS = st.lists(st.tuples(st.integers(0, 100), st.sampled_from(NAMES)), unique_by=lambda each: each[1], max_size=3)
 
 
-def seen(openings: dict[str, int], now: int, order: tuple[str, ...] = NAMES) -> Group:
+def seen(openings: dict[str, int], now: int, order: tuple[str, ...] = NAMES) -> WorkloadView:
     """Show the gates that are open by then."""
     found = []
     for name in order:
@@ -59,14 +59,14 @@ VICTIMS = st.builds(
 )
 
 
-def says(verdict: Verdict, victims: list[ForecastVictim]) -> Forecast:
+def says(verdict: ForecastVerdict, victims: list[ForecastVictim]) -> Forecast:
     """Return a forecast; only a preemption has victims, and a cost."""
-    named = tuple(victims) if verdict is Verdict.PREEMPTS else ()
+    named = tuple(victims) if verdict is ForecastVerdict.PREEMPTS else ()
     cost = Cost(victims=len(named), pods=sum(each.pods for each in named))
     return Forecast(verdict, NOW, victims=named, cost=cost)
 
 
-FORECASTS = st.none() | st.builds(says, st.sampled_from(Verdict), st.lists(VICTIMS, max_size=3))
+FORECASTS = st.none() | st.builds(says, st.sampled_from(ForecastVerdict), st.lists(VICTIMS, max_size=3))
 
 
 @given(st.tuples(FORECASTS, FORECASTS, FORECASTS), st.sampled_from(NAMES), st.lists(st.booleans(), min_size=3))
@@ -83,8 +83,8 @@ def test_the_least_disruptive_choice_is_never_dearer_than_the_first(
     by_policy = {choice.policy: choice for choice in made}
     fcfs, least = by_policy[GatePolicy.FIRST_COME_FIRST_SERVED], by_policy[GatePolicy.LEAST_DISRUPTION]
     assert fcfs.cluster == first
-    if fcfs.toll is not None and least.toll is not None:
-        assert (least.toll.victims, least.toll.pods) <= (fcfs.toll.victims, fcfs.toll.pods)
+    if fcfs.cost is not None and least.cost is not None:
+        assert (least.cost.victims, least.cost.pods) <= (fcfs.cost.victims, fcfs.cost.pods)
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=4))
@@ -93,5 +93,5 @@ def test_a_policy_that_chooses_what_was_chosen_spares_nothing(victims: list[int]
     assert memory is not None
     episodes: list[Episode] = [replace(memory.episode, uid=str(number)) for number, _ in enumerate(victims)]
     for episode in episodes:
-        assert all(charged(episode, choice) == Toll() for choice in episode.choices if choice.cluster == "w1")
-    assert all(each.spared == Toll() for each in tally(episodes).policies)
+        assert all(charged(episode, choice) == PreemptionCost() for choice in episode.choices if choice.cluster == "w1")
+    assert all(each.spared == PreemptionCost() for each in tally(episodes).policies)

@@ -12,102 +12,50 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from config.api.meta import Condition
-from gates.actions import Decision, PatchHubStatus, RemoveRemote
-from gates.decide import decide
-from gates.settings import SECOND, Dispatcher, Settings
-from gates.view import CheckState, Drift, Group, JobSync, Opening, Reach, Worker
-from tests.simulated_group import Opened, SimulatedGroup
+from gates.decision.decide import decide
+from gates.model.actions import Decision, RemoveRemote
+from gates.model.settings import SECOND, Dispatcher, Settings, UngatedPolicy
+from gates.model.view import CheckState, Drift, GateSupport, JobSync, Opening, Reach, WorkerView, WorkloadView
+from tests.property.watched_group import L, T, WatchedGroup
 from tests.unit.gates.groups import NOW, hub
 
 NAMES = ("w1", "w2", "w3")
-T = 30 * SECOND
-L = 60 * SECOND
 WORKERS = st.sampled_from(NAMES)
 SETTINGS = Settings(timeout_ns=T, worker_lost_ns=L, round_ns=20 * SECOND, step_size=2)
-
-
-class WatchedGroup(SimulatedGroup):
-    """Checks the promises at the moment when they could be broken."""
-
-    def __init__(self, group: Group, now_ns: int) -> None:
-        super().__init__(group, now_ns)
-        self.passed = 0
-        """Time that really passed, whatever the hub's clock shows."""
-        self.attempt = 0
-        self.job_attempts: dict[str, int] = {}
-        self.opened_at: dict[int, int] = {}
-        self.opened_in: dict[int, int] = {}
-        """The attempt of each opening: times alone do not tell what came first within one moment."""
-        self.ended: set[str] = set()
-
-    def _open(self, worker: Worker, opened_ns: int) -> None:
-        for earlier in () if worker.opening_confirmed else self.openings:  # what was reverted is only written again
-            if earlier.cluster != worker.name and not self._is_over(earlier):
-                waited = self.passed - self.opened_at[id(earlier)]
-                assert waited >= T, f"{worker.name} opens {waited / SECOND} s after {earlier.cluster}"
-        known = len(self.openings)
-        super()._open(worker, opened_ns)
-        for new in self.openings[known:]:
-            self._note(new)
-
-    def note_opening(self, name: str) -> None:
-        """Take note of a gate that somebody else opened."""
-        replica = self.workers[name].replica
-        assert replica is not None
-        new = Opened(name, replica.uid, self.now)
-        self.openings.append(new)
-        self._note(new)
-
-    def _note(self, new: Opened) -> None:
-        self.opened_at[id(new)] = self.passed
-        self.opened_in[id(new)] = self.attempt
-
-    def _is_over(self, opened: Opened) -> bool:
-        """An opening ends with the eviction of its replica, or with the replica when the hub begins anew."""
-        if opened.uid in self.ended:
-            return True
-        replica = self.workers[opened.cluster].replica
-        is_gone = replica is None or replica.uid != opened.uid
-        return is_gone and (self.workload.attempt_ns > opened.at or self.attempt > self.opened_in[id(opened)])
-
-    def _sync(self, worker: Worker) -> None:
-        if self.job_sync(worker) is JobSync.CREATE:
-            for other in self.workers.values():
-                assert other.name == worker.name or not other.job_present or self._is_given_up(other), (
-                    f"a job begins on {worker.name} while one runs on {other.name}"
-                )
-            self.job_attempts[worker.name] = self.attempt
-        super()._sync(worker)
-
-    def _is_given_up(self, worker: Worker) -> bool:
-        if worker.reach is Reach.SYNCED:
-            return False
-        since = worker.lost_since_ns if worker.lost_since_ns is not None else self.now
-        return self.job_attempts.get(worker.name) != self.attempt or self.now - since >= L or not worker.listed
-
-    def _patch(self, patch: PatchHubStatus) -> None:
-        super()._patch(patch)
-        if patch.check_state is CheckState.RETRY:
-            self.attempt += 1
+POLICIES = {"w3": UngatedPolicy.SEQUENTIAL}
 
 
 class Orchestration(RuleBasedStateMachine):
     """The world around one hub Workload; `decide` plays itself."""
 
-    @initialize(dispatcher=st.sampled_from([Dispatcher.ALL_AT_ONCE, Dispatcher.INCREMENTAL]))
-    def begin(self, dispatcher: Dispatcher) -> None:
+    @initialize(
+        dispatcher=st.sampled_from([Dispatcher.ALL_AT_ONCE, Dispatcher.INCREMENTAL]),
+        ungated=st.booleans(),
+        counts=st.booleans(),
+        ahead=st.integers(-5, 5),
+    )
+    def begin(self, dispatcher: Dispatcher, ahead: int, *, ungated: bool, counts: bool) -> None:
+        """With `ungated` one worker knows no gates; with `counts` the hub's Kueue counts evictions."""
         self.settings = replace(SETTINGS, dispatcher=dispatcher)
-        workers = tuple(Worker(name, position) for position, name in enumerate(NAMES))
-        self.state = WatchedGroup(Group(hub(), workers), NOW)
+        workers = [WorkerView(name, position) for position, name in enumerate(NAMES)]
+        if ungated:
+            workers[-1] = replace(workers[-1], gates=GateSupport.MISSING)
+        self.state = WatchedGroup(WorkloadView(hub(), tuple(workers)), NOW)
+        self.kueue_ahead = ahead * SECOND
+        self.counts = counts
+
+    def kueue_now(self) -> int:
+        """Return what the clock of the hub's Kueue shows, in whole seconds as it writes it."""
+        return (self.state.now + self.kueue_ahead) // SECOND * SECOND
 
     # --- the daemon
 
     def look(self) -> Decision:
-        decision = decide(self.state.seen(), self.state.now, self.settings, {})
+        decision = decide(self.state.seen(), self.state.now, self.settings, POLICIES)
         for action in decision.actions:
             if isinstance(action, RemoveRemote):
                 worker = self.state.workers[action.cluster]
-                assert worker.replica is not None or worker.job_present, "nothing of ours is there"
+                assert worker.removable, "there is nothing left to remove"
         return decision
 
     @rule(passes=st.integers(1, 4))
@@ -161,14 +109,46 @@ class Orchestration(RuleBasedStateMachine):
         self.state.carry_out(self.look(), cut_after)
         self.state.failing = set()
 
+    @rule(another_machine=st.booleans())
+    def restart(self, *, another_machine: bool) -> None:
+        """Lose what the process remembers, but not at the very moment when the record is lost too."""
+        if not self.state.seen().workload.lost_openings:
+            self.state.restart(another_machine=another_machine)
+
+    @rule(slow=st.booleans())
+    def requests_become_slow_or_fast(self, *, slow: bool) -> None:
+        self.state.slow = slow
+
     @rule()
-    def restart(self) -> None:
-        for name, worker in self.state.workers.items():
-            self.state.workers[name] = replace(worker, opening_confirmed=False, problem="", foreign_replica=False)
+    def what_is_on_its_way_arrives(self) -> None:
+        self.state.arrive()
+
+    @rule(seconds=st.integers(1, 40))
+    def everybody_asks_and_nothing_arrives(self, seconds: int) -> None:
+        self.state.slow = True
+        self.everybody_asks()
+        self.state.pass_time(seconds * SECOND)
+        self.look_again_and_again(2)
+        self.state.arrive()
+        self.state.slow = False
+
+    @rule(keep=st.integers(0, 2))
+    def the_record_is_lost(self, keep: int) -> None:
+        self.state.seen()
+        self.state.workload = replace(self.state.workload, openings=self.state.workload.openings[:keep])
+
+    @rule()
+    def the_record_becomes_unreadable(self) -> None:
+        self.state.seen()
+        if self.state.workload.openings:
+            self.state.workload = replace(self.state.workload, openings=(), openings_unreadable=True)
 
     @precondition(lambda self: all(w.reach is Reach.SYNCED for w in self.state.workers.values()))
     @rule()
     def settle(self) -> None:
+        self.state.slow = False
+        while self.state.flights:
+            self.state.arrive()
         for _ in range(12):
             decision = self.look()
             if not decision.actions:
@@ -193,16 +173,26 @@ class Orchestration(RuleBasedStateMachine):
 
     @rule(name=WORKERS)
     def reverts_the_gate(self, name: str) -> None:
-        self.state.change(name, gate_open=False, gate_opened_ns=None)
+        replica = self.state.workers[name].replica
+        if replica is not None and replica.gate_open:
+            self.state.reverted.add(replica.uid)
+            self.state.change(name, gate_open=False, gate_opened_ns=None)
+
+    @rule(name=WORKERS)
+    def misses_the_opening(self, name: str) -> None:
+        """Say that the gate is in the way, as Kueue does, whether or not it is."""
+        message = "Workload requires preemption, but it's gated"
+        self.state.conclude(name, "QuotaReserved", status="False", reason="Pending", message=message)
 
     @rule(name=WORKERS)
     def operator_opens(self, name: str) -> None:
         self.look_again_and_again(2)
         worker = self.state.workers[name]
-        is_seen = worker.reach is Reach.SYNCED and worker.listed
+        # Nothing can call back what is on its way already when somebody opens a gate by hand.
+        is_seen = worker.reach is Reach.SYNCED and worker.listed and not self.state.flights
         if is_seen and worker.replica is not None and not worker.replica.gate_open:
             self.state.change(name, gate_open=True, gate_opened_ns=self.state.now)
-            self.state.note_opening(name)
+            self.state.opened_by_hand(name)
             self.state.carry_out(self.look())
 
     @rule(name=WORKERS)
@@ -221,7 +211,7 @@ class Orchestration(RuleBasedStateMachine):
     def evicts(self, name: str) -> None:
         replica = self.state.workers[name].replica
         if replica is not None and not replica.is_true("Finished"):
-            self.state.ended.add(replica.uid)
+            self.state.reverted.discard(replica.uid)
             self.state.conclude(name, "QuotaReserved", "Admitted", status="False")
             self.state.conclude(name, "Evicted")
             self.state.change(name, signal_ns=None, gate_open=False, gate_opened_ns=None)
@@ -240,15 +230,38 @@ class Orchestration(RuleBasedStateMachine):
     @rule(name=WORKERS, reach=st.sampled_from([Reach.LOST, Reach.UNREADABLE]))
     def goes_away(self, name: str, reach: Reach) -> None:
         if self.state.workers[name].reach is Reach.SYNCED:
-            self.change(name, reach=reach, lost_since_ns=self.state.now if reach is Reach.LOST else None)
+            self.change(name, reach=reach)
+            self.state.away_since[name] = self.state.passed
 
     @rule(name=WORKERS)
     def comes_back(self, name: str) -> None:
-        self.change(name, reach=Reach.SYNCED, lost_since_ns=None)
+        self.change(name, reach=Reach.SYNCED)
+        self.state.away_since.pop(name, None)
 
     @rule(name=WORKERS)
     def loses_the_replica(self, name: str) -> None:
         self.change(name, replica=None)
+
+    @rule(name=WORKERS)
+    def terminates_slowly(self, name: str) -> None:
+        self.state.terminating_slowly.add(name)
+
+    @rule(name=WORKERS)
+    def lets_go(self, name: str) -> None:
+        self.state.let_go(name)
+
+    @rule(name=WORKERS)
+    def loses_and_terminates_slowly(self, name: str) -> None:
+        """Let one run, have it evicted, and begin again while its job is still being deleted."""
+        self.terminates_slowly(name)
+        self.wins(name)
+        workload = self.state.workload
+        if workload.is_true("QuotaReserved") and not workload.is_true("Evicted") and not workload.is_true("Finished"):
+            self.hub_evicts()
+            self.hub_takes_the_quota_back(again=False)
+            self.look_again_and_again(2)
+            self.hub_takes_the_quota_back(again=True)
+            self.look_again_and_again(2)
 
     @rule(name=WORKERS)
     def drifts(self, name: str) -> None:
@@ -268,25 +281,32 @@ class Orchestration(RuleBasedStateMachine):
 
     @rule(seconds=st.integers(1, 70))
     def time_passes(self, seconds: int) -> None:
-        self.state.passed += seconds * SECOND
-        self.state.now += seconds * SECOND
+        self.state.pass_time(seconds * SECOND)
 
-    @rule(seconds=st.integers(1, 200))
-    def hub_clock_is_set_back(self, seconds: int) -> None:
-        self.state.now -= seconds * SECOND
+    @rule(seconds=st.integers(-200, 4000))
+    def the_clock_is_set(self, seconds: int) -> None:
+        """Set the wall clock of the hub's machines, forward or back; the workers have theirs."""
+        self.state.now += seconds * SECOND
         for name, worker in self.state.workers.items():
-            since = worker.lost_since_ns
-            self.change(name, clock_skew_ns=worker.clock_skew_ns + seconds * SECOND, lost_since_ns=since)
+            self.change(name, clock_skew_ns=worker.clock_skew_ns - seconds * SECOND)
+
+    @rule(ahead=st.integers(-5, 5))
+    def kueue_gets_another_clock(self, ahead: int) -> None:
+        self.kueue_ahead = ahead * SECOND
 
     @rule(position=st.none() | st.integers(0, 2), name=WORKERS)
     def config_changes(self, name: str, position: int | None) -> None:
         self.change(name, position=position)
+        if position is None:
+            self.state.unlisted_since.setdefault(name, self.state.passed)
+        else:
+            self.state.unlisted_since.pop(name, None)
 
     @precondition(lambda self: self.state.workload.is_true("QuotaReserved"))
     @rule()
     def hub_evicts(self) -> None:
         if not self.state.workload.is_true("Evicted") and not self.state.workload.is_true("Finished"):
-            self.state.evict_on_hub()
+            self.state.evict_on_hub(counted=self.counts)
             self.state.attempt += 1
 
     @precondition(lambda self: self.state.workload.is_true("Evicted"))
@@ -294,13 +314,13 @@ class Orchestration(RuleBasedStateMachine):
     def hub_takes_the_quota_back(self, *, again: bool) -> None:
         self.state.conclude_on_hub(without=("QuotaReserved",))
         if again:
-            evicted = Condition("Evicted", "False", "QuotaReserved", "", self.state.now)
-            self.state.conclude_on_hub(evicted, Condition("QuotaReserved", "True", "", "", self.state.now))
+            evicted = Condition("Evicted", "False", "QuotaReserved", "", self.kueue_now())
+            self.state.conclude_on_hub(evicted, Condition("QuotaReserved", "True", "", "", self.kueue_now()))
 
     @precondition(lambda self: self.state.workload.check.state is CheckState.RETRY)
     @rule()
     def hub_follows_a_retry(self) -> None:
-        self.state.evict_on_hub()
+        self.state.evict_on_hub(counted=self.counts)
 
     @rule(really=st.integers(0, 30))
     def user_deletes(self, really: int) -> None:
@@ -316,7 +336,7 @@ class Orchestration(RuleBasedStateMachine):
     @invariant()
     def the_record_stays_small(self) -> None:
         openings: tuple[Opening, ...] = self.state.workload.openings
-        assert len({o.cluster for o in openings}) == len(openings) <= len(NAMES)
+        assert len({o.cluster for o in openings}) == len(openings) <= len(NAMES) + 1
 
 
 TestOrchestration = Orchestration.TestCase

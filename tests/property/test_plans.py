@@ -12,13 +12,13 @@ from random import Random
 import pytest
 
 from config.api.meta import ObjectKey, format_time
-from engine.forecasting.forecast import Verdict, forecast
+from engine.forecasting.forecast import ForecastVerdict, forecast
 from engine.forecasting.observed import ObservedCluster
-from engine.planning.outlook import look_ahead, verdict_on
+from engine.planning.prospect import look_ahead, verdict_on
 from engine.planning.sizes import WITH_PREEMPTION, WITHOUT_PREEMPTION, Sizes, find_sizes, resized
-from tests.builders import NAMESPACE, Json
 from tests.integration.kueue.stage import Stage
-from tests.property.test_forecasts_come_true import KEY, crowded, observe
+from tests.property.crowded_clusters import KEY, crowded, observe
+from tests.support.builders import NAMESPACE, Json
 
 ROUNDS = 60
 
@@ -42,7 +42,7 @@ def random_workers() -> list[tuple[str, Stage, Json]]:
 
 
 def test_a_plan_is_the_forecast_of_the_job_once_it_is_submitted(random_workers: list[tuple[str, Stage, Json]]) -> None:
-    verdicts: Counter[Verdict] = Counter()
+    verdicts: Counter[ForecastVerdict] = Counter()
     for name, stage, raw in random_workers:
         observed, now_ns = observe(stage), stage.kueue.now_ns()
         observed.put("Workload", NAMESPACE, KEY.name, None)
@@ -51,7 +51,23 @@ def test_a_plan_is_the_forecast_of_the_job_once_it_is_submitted(random_workers: 
         submitted = forecast(observed, ObjectKey(NAMESPACE, KEY.name), now_ns)
         assert planned == submitted, name
         verdicts[planned.verdict] += 1
-    assert all(verdicts[each] > 3 for each in (Verdict.FITS, Verdict.PREEMPTS, Verdict.CANNOT)), verdicts
+    assert all(
+        verdicts[each] > 3 for each in (ForecastVerdict.FITS, ForecastVerdict.PREEMPTS, ForecastVerdict.CANNOT)
+    ), verdicts
+
+
+def test_S1_a_model_built_from_an_exposure_plans_alike_whatever_comes_after_it(
+    random_workers: list[tuple[str, Stage, Json]],
+) -> None:
+    for name, stage, raw in random_workers:
+        observed, now_ns = observe(stage), stage.kueue.now_ns()
+        observed.put("Workload", NAMESPACE, KEY.name, None)
+        exposure = observed.expose()
+        planned = look_ahead(observed, raw, (), now_ns)
+        for key in list(observed.tenants):
+            observed.put("Workload", key.namespace, key.name, None)
+        observed.put("Workload", NAMESPACE, KEY.name, observed.read("Workload", raw))
+        assert look_ahead(ObservedCluster.of(exposure), raw, (), now_ns) == planned, name
 
 
 def test_the_largest_size_is_taken_and_one_more_is_not(random_workers: list[tuple[str, Stage, Json]]) -> None:
@@ -70,11 +86,11 @@ def test_the_largest_size_is_taken_and_one_more_is_not(random_workers: list[tupl
     assert min(found_sizes.values()) > 3, found_sizes
 
 
-def verdict_of_size(observed: ObservedCluster, raw: Json, now_ns: int, size: int) -> Verdict:
+def verdict_of_size(observed: ObservedCluster, raw: Json, now_ns: int, size: int) -> ForecastVerdict:
     return verdict_on(observed, resized(raw, "main", size), (), now_ns)
 
 
-def searched(verdict: Callable[[int], Verdict]) -> Sizes:
+def searched(verdict: Callable[[int], ForecastVerdict]) -> Sizes:
     search = find_sizes(3)
     size = next(search)
     while True:

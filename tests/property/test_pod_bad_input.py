@@ -8,13 +8,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from config.api.meta import ObjectKey
-from engine.pods.model import PodModel
 from engine.pods.predict import predict_group, predict_pod
-from engine.pods.priorities import PriorityClasses
-from engine.pods.validation import diagnose
-from engine.pods.values import Mode
-from tests.builders import Json
-from tests.pod_situations import PENDING_GROUP, PENDING_POD, random_situation
+from engine.pods.reading.validation import diagnose
+from engine.pods.state.model import PodModel
+from engine.pods.values.priorities import PriorityClasses
+from engine.pods.values.values import SchedulerMode
+from tests.support.builders import Json
+from tests.support.pod_situations import PENDING_GROUP, PENDING_POD, random_situation
 
 anything = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(max_size=8)),
@@ -41,8 +41,8 @@ def spoiled(raw: Json, path: tuple[Any, ...], value: object) -> Json:
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.integers(0, 10**6), st.randoms(use_true_random=False), anything, st.sampled_from(Mode))
-def test_a_spoiled_object_is_read_or_refused(seed: int, random: Random, value: object, mode: Mode) -> None:
+@given(st.integers(0, 10**6), st.randoms(use_true_random=False), anything, st.sampled_from(SchedulerMode))
+def test_a_spoiled_object_is_read_or_refused(seed: int, random: Random, value: object, mode: SchedulerMode) -> None:
     situation = random_situation(Random(seed))  # noqa: S311
     objects = situation.objects
     index = random.randrange(len(objects))

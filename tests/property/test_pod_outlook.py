@@ -13,16 +13,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from config.api.meta import ObjectKey
-from engine.outlook.arrivals import AssignedPods, arriving_pods
-from engine.outlook.outlook import pod_outlook
-from engine.outlook.values import PodOutcome, PodOutlook, PodVerdict
-from engine.outlook.ways import bound_to
-from engine.pods.answer import Result
-from engine.pods.model import PodModel
+from engine.pod_outlook.arrivals import AssignedPods, arriving_pods
+from engine.pod_outlook.outlook import pod_outlook
+from engine.pod_outlook.values import PodOutcome, PodOutlook, PodVerdict
+from engine.pod_outlook.ways import bound_to
 from engine.pods.predict import predict_pod
-from engine.pods.values import Mode, PendingPod
-from tests.builders import Json
-from tests.pod_builders import budget, node, pod
+from engine.pods.state.model import PodModel
+from engine.pods.values.answer import PodCycleResult
+from engine.pods.values.values import PendingPod, SchedulerMode
+from tests.support.builders import Json
+from tests.support.pod_builders import budget, node, pod
 
 NOW = 1_800_000_000_000_000_000
 PRIORITY = 10
@@ -59,7 +59,9 @@ def _tenants(random: Random, place: Json) -> list[Json]:
     return found
 
 
-def by_chance(model: PodModel, sets: tuple[tuple[PendingPod, ...], ...], mode: Mode, random: Random) -> PodOutcome:
+def by_chance(
+    model: PodModel, sets: tuple[tuple[PendingPod, ...], ...], mode: SchedulerMode, random: Random
+) -> PodOutcome:
     """Schedule the pods as chance has it."""
     pods = [pod for each in sets for pod in each]
     random.shuffle(pods)
@@ -75,7 +77,7 @@ def by_chance(model: PodModel, sets: tuple[tuple[PendingPod, ...], ...], mode: M
             continue
         key = queue.pop(0)
         outcome = random.choice(predict_pod(world, key, mode).outcomes)
-        if outcome.result is Result.SCHEDULED:
+        if outcome.result is PodCycleResult.SCHEDULED:
             world.put_pod(key, bound_to(world.pending[key], outcome.bound[key]))
         elif outcome.units:
             for victim in outcome.victims:
@@ -105,10 +107,10 @@ def _end(world: PodModel, leaving: set[ObjectKey], pods: list[PendingPod], queue
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.randoms(use_true_random=False),
-    st.sampled_from([Mode.V1_36, Mode.V1_37]),
+    st.sampled_from([SchedulerMode.V1_36, SchedulerMode.V1_37]),
     st.sampled_from([(4,), (10,), (3, 3), (2, 2, 2), (1, 8), (6, 6)]),
 )
-def test_whatever_happens_was_listed(random: Random, mode: Mode, most: tuple[int, ...]) -> None:
+def test_whatever_happens_was_listed(random: Random, mode: SchedulerMode, most: tuple[int, ...]) -> None:
     model, sets = situation(random, most)
     before = {name: (tuple(state.pods), state.load.used[:]) for name, state in model.nodes.items()}
     found: PodOutlook = pod_outlook(model, sets, mode, NOW)

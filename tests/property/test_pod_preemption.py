@@ -7,21 +7,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from config.api.meta import ObjectKey
-from engine.pods.answer import EvictedUnit, Forecast, Outcome, Result, UnitKind
-from engine.pods.load import NodeLoad
-from engine.pods.model import PodModel
 from engine.pods.predict import predict_group, predict_pod
-from engine.pods.values import BoundPod, Mode, Node, PendingPod
-from tests.builders import Json
-from tests.pod_situations import PENDING_GROUP, PENDING_POD, Situation, random_situation
+from engine.pods.state.model import PodModel
+from engine.pods.values.answer import EvictedUnit, PodCycleOutcome, PodCycleResult, PodForecast, UnitKind
+from engine.pods.values.load import NodeLoad
+from engine.pods.values.values import BoundPod, Node, PendingPod, SchedulerMode
+from tests.support.builders import Json
+from tests.support.pod_situations import PENDING_GROUP, PENDING_POD, Situation, random_situation
 
 situations = st.builds(random_situation, st.randoms(use_true_random=False))
-modes = st.sampled_from(Mode)
+modes = st.sampled_from(SchedulerMode)
 GROUP = ObjectKey("default", PENDING_GROUP)
 POD = ObjectKey("default", PENDING_POD)
 
 
-def ask(situation: Situation, mode: Mode, objects: list[Json] | None = None) -> tuple[PodModel, Forecast]:
+def ask(situation: Situation, mode: SchedulerMode, objects: list[Json] | None = None) -> tuple[PodModel, PodForecast]:
     model = PodModel.of(situation.objects if objects is None else objects)
     if situation.asks_for_group:
         return model, predict_group(model, GROUP, mode)
@@ -58,33 +58,41 @@ def all_fit(model: PodModel, gone: Iterable[ObjectKey], placed: list[tuple[Pendi
     return True
 
 
-def preempting(found: Forecast) -> list[Outcome]:
-    return [outcome for outcome in found.outcomes if outcome.result is Result.PREEMPTING]
+def preempting(found: PodForecast) -> list[PodCycleOutcome]:
+    return [outcome for outcome in found.outcomes if outcome.result is PodCycleResult.PREEMPTING]
+
+
+def room_made(found: PodForecast) -> set[PodCycleResult]:
+    """Return the results, where it makes no difference whether those who have to go are going already.
+
+    A budget may decide for a node where they are, which without it was only as good as another.
+    """
+    return {PodCycleResult.PREEMPTING if o.result is PodCycleResult.WAITING else o.result for o in found.outcomes}
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(situations, modes)
-def test_nobody_of_equal_or_higher_priority_is_evicted(situation: Situation, mode: Mode) -> None:
+def test_nobody_of_equal_or_higher_priority_is_evicted(situation: Situation, mode: SchedulerMode) -> None:
     model, found = ask(situation, mode)
     priority = preemptor_priority(model, situation)
     assert all(unit.priority < priority for outcome in found.outcomes for unit in outcome.units)
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(situations, st.sampled_from([Mode.V1_37, Mode.KEP]))
-def test_a_group_in_all_mode_is_evicted_whole_or_not_at_all(situation: Situation, mode: Mode) -> None:
+@given(situations, st.sampled_from([SchedulerMode.V1_37, SchedulerMode.KEP]))
+def test_a_group_in_all_mode_is_evicted_whole_or_not_at_all(situation: Situation, mode: SchedulerMode) -> None:
     model, found = ask(situation, mode)
     for outcome in found.outcomes:
         victims = {pod for unit in outcome.units for pod in unit.pods}
         for key, group in model.groups.items():
             members = set(model.bound_members(key))
-            if group.is_one_unit and not (mode is Mode.KEP and group.min_count is None):
+            if group.is_one_unit and not (mode is SchedulerMode.KEP and group.min_count is None):
                 assert not members & victims or members <= victims
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(situations, st.sampled_from([Mode.V1_37, Mode.KEP]))
-def test_room_is_made_and_every_evicted_unit_was_needed_for_it(situation: Situation, mode: Mode) -> None:
+@given(situations, st.sampled_from([SchedulerMode.V1_37, SchedulerMode.KEP]))
+def test_room_is_made_and_every_evicted_unit_was_needed_for_it(situation: Situation, mode: SchedulerMode) -> None:
     model, found = ask(situation, mode)
     for outcome in preempting(found):
         everybody = [pod for unit in outcome.units for pod in unit.pods]
@@ -103,7 +111,7 @@ def test_room_is_made_and_every_evicted_unit_was_needed_for_it(situation: Situat
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(situations)
 def test_release_36_makes_room_for_a_pod_on_its_node_and_for_no_more(situation: Situation) -> None:
-    model, found = ask(situation, Mode.V1_36)
+    model, found = ask(situation, SchedulerMode.V1_36)
     for outcome in preempting(found):
         if situation.asks_for_group:
             continue
@@ -118,17 +126,17 @@ def test_release_36_makes_room_for_a_pod_on_its_node_and_for_no_more(situation: 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(situations, modes)
-def test_budgets_order_evictions_and_never_forbid_them(situation: Situation, mode: Mode) -> None:
+def test_budgets_order_evictions_and_never_forbid_them(situation: Situation, mode: SchedulerMode) -> None:
     without = [raw for raw in situation.objects if raw["kind"] != "PodDisruptionBudget"]
     _, found = ask(situation, mode)
     _, free = ask(situation, mode, without)
-    assert {outcome.result for outcome in found.outcomes} == {outcome.result for outcome in free.outcomes}
+    assert room_made(found) == room_made(free)
     assert not any(unit.is_violating for outcome in free.outcomes for unit in outcome.units)
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(situations, st.sampled_from([Mode.V1_37, Mode.KEP]))
-def test_a_unit_overdraws_only_where_a_budget_covers_it(situation: Situation, mode: Mode) -> None:
+@given(situations, st.sampled_from([SchedulerMode.V1_37, SchedulerMode.KEP]))
+def test_a_unit_overdraws_only_where_a_budget_covers_it(situation: Situation, mode: SchedulerMode) -> None:
     model, found = ask(situation, mode)
     for outcome in found.outcomes:
         for unit in outcome.units:
@@ -143,7 +151,7 @@ def pods_of(model: PodModel, unit: EvictedUnit) -> list[BoundPod]:
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(situations, modes, st.randoms(use_true_random=False))
-def test_the_order_of_the_objects_does_not_matter(situation: Situation, mode: Mode, shuffler: Random) -> None:
+def test_the_order_of_the_objects_does_not_matter(situation: Situation, mode: SchedulerMode, shuffler: Random) -> None:
     _, expected = ask(situation, mode)
     pending = [raw for raw in situation.pods if not raw["spec"].get("nodeName")]
     others = [raw for raw in situation.objects if raw not in pending]
@@ -155,7 +163,7 @@ def test_the_order_of_the_objects_does_not_matter(situation: Situation, mode: Mo
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(situations, modes)
-def test_a_forecast_leaves_no_trace(situation: Situation, mode: Mode) -> None:
+def test_a_forecast_leaves_no_trace(situation: Situation, mode: SchedulerMode) -> None:
     model, found = ask(situation, mode)
     before = {name: (state.load.used, state.load.pods, len(state.pods)) for name, state in model.nodes.items()}
     again = predict_group(model, GROUP, mode, explain=True) if situation.asks_for_group else None

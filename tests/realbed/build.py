@@ -6,6 +6,7 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,9 @@ KUBERNETES_VERSION = "v1.36.3"
 _COMPILER = "-gcflags=all=-dwarf=false"
 _LINKER = "-s -w"
 """No debug information: nobody steps through these programs, and a fifth of the time to build them would go into it."""
+_FETCH_SECONDS = 900.0
+_BUILD_SECONDS = 1200.0
+_TRIES = 2
 
 
 class ToolchainError(RuntimeError):
@@ -170,9 +174,21 @@ def _go(*arguments: str) -> str:
     return run_go(_MODULE, *arguments)
 
 
-def run_go(module: Path, *arguments: str) -> str:
-    """Return what Go prints in a module's directory."""
-    done = subprocess.run([go_command(), *arguments], cwd=module, capture_output=True, text=True, check=False)
+def run_go(module: Path, *arguments: str, seconds: float = _FETCH_SECONDS) -> str:
+    """Return what Go prints in a module's directory.
+
+    A module proxy may stop sending in the middle of an answer, and Go waits for the rest without a limit. What was
+    fetched until then is kept, so a command that takes too long is started again.
+    """
+    for _ in range(_TRIES):
+        with suppress(subprocess.TimeoutExpired):
+            return _run_go(module, *arguments, seconds=seconds)
+    raise ToolchainError(f"`go {arguments[0]}` did not end within {seconds:g} s, {_TRIES} times; is the proxy slow?")
+
+
+def _run_go(module: Path, *arguments: str, seconds: float) -> str:
+    command = [str(go_command()), *arguments]
+    done = subprocess.run(command, cwd=module, capture_output=True, text=True, check=False, timeout=seconds)
     if done.returncode != 0:
         raise ToolchainError(
             f"`go {arguments[0]}` failed ({_last_line(done.stderr)}); it needs a module proxy or a filled module cache"
@@ -182,8 +198,9 @@ def run_go(module: Path, *arguments: str) -> str:
 
 def build_program(module: Path, package: str, built: Path, *flags: str, ldflags: str = "") -> None:
     """Build a program in a module's directory."""
+    run_go(module, "list", "-deps", "-f", "{{.ImportPath}}", *flags, package)  # fetches what is missing
     always = ("-buildvcs=false", _COMPILER, f"-ldflags={_LINKER} {ldflags}")
-    run_go(module, "build", *always, *flags, "-o", str(built), package)
+    run_go(module, "build", *always, *flags, "-o", str(built), package, seconds=_BUILD_SECONDS)
 
 
 def place_of(name: str, module_file: Path, *decisive: str) -> Path:

@@ -3,7 +3,7 @@
 import base64
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
@@ -22,6 +22,7 @@ NAMESPACE = "kueue-system"
 _READY_SECONDS = 180.0
 _EFFECTIVE_SECONDS = 60.0
 _HOOKED_GROUPS = {"kueue.x-k8s.io", "batch"}
+_FRAMEWORKS = ("batch/job", "jobset.x-k8s.io/jobset")
 _QUEUES = "/apis/kueue.x-k8s.io/v1beta2/clusterqueues"
 
 _GATES: Mapping[str, bool] = {
@@ -42,6 +43,8 @@ class KueueOptions:
     fair_sharing: Mapping[str, Any] | None = None
     """The section `fairSharing`; None leaves fair sharing off."""
     binary: build.Binary = build.KUEUE
+    frameworks: tuple[str, ...] = ()
+    """Kinds of jobs that it manages beside Jobs and JobSets: `pod` or `ray.io/raycluster`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +107,8 @@ def start(
     shutil.copy(server.certificates.server_key, directory / "tls.key")
     kueue_crds.install(server, _client_configuration(server, place, "/convert"))
     kueue_crds.install_job_sets(server)
+    if "ray.io/raycluster" in options.frameworks:
+        kueue_crds.install_ray_clusters(server)
     objects.apply(server, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}])
     arguments = [
         binary,
@@ -114,7 +119,7 @@ def start(
     running = processes.start(f"{prefix}kueue", arguments, {build.KUEUE_METRICS_CERTIFICATES: str(directory)})
     kueue = Kueue(server, processes, place, running, options)
     running.wait_until(kueue.is_ready, seconds=_READY_SECONDS)
-    objects.apply(server, _webhooks(server, place))
+    objects.apply(server, _webhooks(server, place, options.frameworks))
     kueue.wait_until_effective()
     return kueue
 
@@ -133,7 +138,7 @@ def _write_configuration(place: Place, options: KueueOptions) -> None:
                 "internalCertManagement": {"enable": False},
                 "controller": {"groupKindConcurrency": {"Workload.kueue.x-k8s.io": 10, "Job.batch": 5}},
                 "clientConnection": {"qps": 300, "burst": 500},
-                "integrations": {"frameworks": ["batch/job", "jobset.x-k8s.io/jobset"]},
+                "integrations": {"frameworks": [*_FRAMEWORKS, *options.frameworks]},
                 "multiKueue": {"gcInterval": "10s", **options.multi_kueue},
                 "featureGates": {**_GATES, **options.feature_gates},
                 **({} if options.fair_sharing is None else {"fairSharing": options.fair_sharing}),
@@ -142,8 +147,9 @@ def _write_configuration(place: Place, options: KueueOptions) -> None:
     )
 
 
-def _webhooks(server: ApiServer, place: Place) -> list[Obj]:
+def _webhooks(server: ApiServer, place: Place, frameworks: Sequence[str]) -> list[Obj]:
     """Return Kueue's webhook configurations for the groups that a bed serves, with URLs in place of services."""
+    hooks = {f"{prefix}{each.rpartition('/')[2]}.kb.io" for each in frameworks for prefix in ("m", "v")}
     source = build.module_directory("sigs.k8s.io/kueue") / "config" / "components" / "webhook" / "manifests.yaml"
     configurations = [each for each in yaml.load_all(source.read_bytes(), yaml.CSafeLoader) if each]
     for configuration in configurations:
@@ -151,7 +157,7 @@ def _webhooks(server: ApiServer, place: Place) -> list[Obj]:
         configuration["webhooks"] = [
             {**hook, "clientConfig": _client_configuration(server, place, hook["clientConfig"]["service"]["path"])}
             for hook in configuration["webhooks"]
-            if all(set(rule["apiGroups"]) <= _HOOKED_GROUPS for rule in hook["rules"])
+            if all(set(rule["apiGroups"]) <= _HOOKED_GROUPS for rule in hook["rules"]) or hook["name"] in hooks
         ]
     return configurations
 

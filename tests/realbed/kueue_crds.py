@@ -1,9 +1,10 @@
-"""Kueue's resource definitions, taken from its module, and that of JobSets, which it is taught to queue.
+"""Kueue's resource definitions, taken from its module, and those of other kinds of jobs that it can queue.
 
 Where Kueue runs, it converts between versions. Where it does not, only v1beta2 is served.
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -37,15 +38,25 @@ def install(server: ApiServer, conversion: Mapping[str, Any] | None = None) -> N
 
 
 def install_job_sets(server: ApiServer) -> None:
-    """Create the definition of JobSets: jobs with several pod sets. Nobody runs them here, Kueue queues them."""
+    """Create the definition of JobSets: jobs with several pod sets. No controller runs them here, Kueue queues them."""
     base = build.module_directory("sigs.k8s.io/jobset") / "config" / "components" / "crd" / "bases"
-    (path,) = base.glob("*_jobsets.yaml")
+    _install(server, base, "jobset.x-k8s.io", "v1alpha2", "jobsets")
+
+
+def install_ray_clusters(server: ApiServer) -> None:
+    """Create the definition of RayClusters: elastic jobs with several groups. No operator makes their pods here."""
+    base = build.module_directory("github.com/ray-project/kuberay/ray-operator") / "config" / "crd" / "bases"
+    _install(server, base, "ray.io", "v1", "rayclusters")
+
+
+def _install(server: ApiServer, base: Path, group: str, version: str, resource: str) -> None:
+    (path,) = base.glob(f"*_{resource}.yaml")
     definition = yaml.load(path.read_bytes(), yaml.CSafeLoader)
     status, reply = server.call("POST", _DEFINITIONS, definition)
     if status != 201:
         raise RuntimeError(f"{path.name}: {status} {reply.get('message')}")
-    listed = "/apis/jobset.x-k8s.io/v1alpha2/jobsets?limit=1"
-    wait_until(lambda: server.call("GET", listed)[0] == 200, seconds=_SERVED_SECONDS, what="JobSets to be served")
+    listed = f"/apis/{group}/{version}/{resource}?limit=1"
+    wait_until(lambda: server.call("GET", listed)[0] == 200, seconds=_SERVED_SECONDS, what=f"{resource} to be served")
 
 
 def _from_module() -> list[dict[str, Any]]:

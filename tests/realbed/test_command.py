@@ -41,6 +41,7 @@ def test_a_stale_note_of_another_process_is_no_bed(tmp_path: Path) -> None:
     assert command("status", "--directory", tmp_path).stdout == "no bed is up\n"
 
 
+@pytest.mark.real
 def test_a_crash_in_the_set_up_of_a_real_bed_is_explained_and_leaves_nothing_running(tmp_path: Path) -> None:
     if reason := why_no_real_server():
         pytest.skip(f"no real Kueue: {reason}")

@@ -8,7 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable
 
-from tests.builders import Json
+from tests.support.builders import Json
 
 Answer = frozenset[str]
 

@@ -7,11 +7,11 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from tests.builders import Json
 from tests.conformance.servers import is_continuous_integration
 from tests.differential.oracle import ask
 from tests.realbed.build import install_go
 from tests.realbed.scheduler_build import RELEASES, pod_oracle
+from tests.support.builders import Json
 
 Oracles = dict[str, Path]
 

@@ -7,10 +7,10 @@ import gzip
 import json
 from pathlib import Path
 
-from tests.builders import Json
 from tests.scheduler.comparison import outcomes_of
 from tests.scheduler.oracle import ask_oracle, build_oracles
 from tests.scheduler.situations import many
+from tests.support.builders import Json
 
 POD_CYCLES = Path(__file__).parents[1] / "data" / "pod-cycles.jsonl.gz"
 

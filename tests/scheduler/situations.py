@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator
 from random import Random
 
-from tests.builders import Json
 from tests.differential.dice import dice
-from tests.odd_pod_situations import odd_situation
-from tests.pod_situations import Situation, random_situation
+from tests.support.builders import Json
+from tests.support.odd_pod_situations import odd_situation
+from tests.support.pod_situations import Situation, random_situation
 
 PROFILES: dict[str, Callable[[Random], Situation]] = {"plain": random_situation, "odd": odd_situation}
 

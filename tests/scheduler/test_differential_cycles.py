@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders import Json
 from tests.differential.oracle import ask
 from tests.scheduler.comparison import Answer, answer, is_complete, outcomes_of
 from tests.scheduler.oracle import Oracles, ask_oracle
 from tests.scheduler.situations import many
+from tests.support.builders import Json
 
 _SEED, _COUNT = "TURNSTILE_DIFFERENTIAL_SEED", "TURNSTILE_DIFFERENTIAL_COUNT"
 _RUNS = 8

@@ -16,24 +16,25 @@ from itertools import permutations
 import pytest
 
 from config.api.meta import ObjectKey
-from engine.pods.answer import Forecast, Outcome, Result
-from engine.pods.model import PodModel
 from engine.pods.predict import predict_group, predict_pod
-from engine.pods.values import Mode
-from tests.builders import Json
+from engine.pods.state.model import PodModel
+from engine.pods.values.answer import PodCycleOutcome, PodCycleResult, PodForecast
+from engine.pods.values.values import SchedulerMode
 from tests.conformance.servers import is_continuous_integration
 from tests.differential.dice import dice
-from tests.pod_situations import PENDING_GROUP, PENDING_POD, Situation, random_situation
 from tests.realbed import scheduler_bed
 from tests.realbed.build import ToolchainError, install_go
 from tests.realbed.processes import ProcessGroup
 from tests.realbed.scheduled_situation import Stage
 from tests.realbed.scheduler_build import RELEASES
 from tests.scheduler.comparison import answer
+from tests.support.builders import Json
+from tests.support.pod_situations import PENDING_GROUP, PENDING_POD, Situation, random_situation
 
+pytestmark = pytest.mark.real
 _SEED, _COUNT = "TURNSTILE_DIFFERENTIAL_SEED", "TURNSTILE_BED_COUNT"
 _LOOK_SECONDS = 120.0
-_NOTHING = {Result.GATED, Result.ERROR, Result.UNSCHEDULABLE}
+_NOTHING = {PodCycleResult.GATED, PodCycleResult.ERROR, PodCycleResult.UNSCHEDULABLE}
 
 
 @pytest.fixture(scope="module", params=list(RELEASES))
@@ -69,7 +70,7 @@ class Bed:
             outcomes = self._forecast(before, situation)
             if _goes_on_at_once(outcomes, before):
                 return self._disagreement_of_parts(before, situation)
-            self._look(before, is_gated=outcomes[0].result is Result.GATED)
+            self._look(before, is_gated=outcomes[0].result is PodCycleResult.GATED)
             seen = self.stage.outcome(before)
             is_open = _is_order_open(situation)
             listed = answer(map(_as_seen, outcomes), self.release, is_order_open=is_open)
@@ -104,20 +105,20 @@ class Bed:
                 bound = [_bound_by(outcome, raw) for raw in objects]
                 yield from (_together(seen, later) for later in self._after_each_cycle(bound, situation))
 
-    def _forecast(self, objects: list[Json], situation: Situation) -> list[Outcome]:
+    def _forecast(self, objects: list[Json], situation: Situation) -> list[PodCycleOutcome]:
         pending = [raw for raw in objects if _is_pending(raw)]
         others = [raw for raw in objects if not _is_pending(raw)]
-        found: dict[object, Outcome] = {}
+        found: dict[object, PodCycleOutcome] = {}
         for order in permutations(pending):
             model = PodModel.of([*others, *order])
             for outcome in self._ask(model, situation).outcomes:
                 found.setdefault(outcome.identity, outcome)
         return list(found.values())
 
-    def _ask(self, model: PodModel, situation: Situation) -> Forecast:
+    def _ask(self, model: PodModel, situation: Situation) -> PodForecast:
         if situation.asks_for_group:
-            return predict_group(model, ObjectKey("default", PENDING_GROUP), Mode(self.release))
-        return predict_pod(model, ObjectKey("default", PENDING_POD), Mode(self.release))
+            return predict_group(model, ObjectKey("default", PENDING_GROUP), SchedulerMode(self.release))
+        return predict_pod(model, ObjectKey("default", PENDING_POD), SchedulerMode(self.release))
 
     def _look(self, before: list[Json], *, is_gated: bool) -> None:
         scheduler = self._plane.start_scheduler()
@@ -132,13 +133,13 @@ def _is_pending(raw: Json) -> bool:
     return bool(raw["kind"] == "Pod" and not raw["spec"].get("nodeName"))
 
 
-def _goes_on_at_once(outcomes: list[Outcome], objects: list[Json]) -> bool:
+def _goes_on_at_once(outcomes: list[PodCycleOutcome], objects: list[Json]) -> bool:
     """Tell whether part of a group may be bound: the rest has its next cycle at once, and two would be seen as one."""
     waiting = sum(map(_is_pending, objects))
     return any(outcome.bound and len(outcome.bound) < waiting for outcome in outcomes)
 
 
-def _bound_by(outcome: Outcome, raw: Json) -> Json:
+def _bound_by(outcome: PodCycleOutcome, raw: Json) -> Json:
     place = outcome.bound.get(ObjectKey(raw["metadata"].get("namespace", ""), raw["metadata"]["name"]))
     return {**raw, "spec": {**raw["spec"], "nodeName": place}} if raw["kind"] == "Pod" and place else raw
 
@@ -149,7 +150,7 @@ def _together(first: Json, later: Json) -> Json:
     return _with_result({"victims": victims, "bound": bound, "nominated": {}})
 
 
-def _as_seen(outcome: Outcome) -> Json:
+def _as_seen(outcome: PodCycleOutcome) -> Json:
     return {
         "result": "nothing" if outcome.result in _NOTHING else outcome.result,
         "victims": [_written(key) for key in outcome.victims],

@@ -1,11 +1,11 @@
-"""Plays all scenes and writes their screens into the page; what `make docs` runs."""
+"""Plays all scenes and writes their screens into the pages; what `make docs` runs."""
 
 import asyncio
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.screens.page import with_screens
-from tests.screens.scenes import PAGE, SCENES
+from tests.screens.scenes import PAGES, SCENES
 
 
 async def main() -> None:
@@ -14,7 +14,8 @@ async def main() -> None:
     for scene in SCENES:
         with TemporaryDirectory() as directory:
             screens |= await scene(Path(directory))
-    PAGE.write_text(with_screens(PAGE.read_text(), screens))
+    for page in PAGES:
+        page.write_text(with_screens(page.read_text(), screens))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from manager.api import serve_api
+from manager.serving.socket_server import serve_api
 from tests.integration.orchestrator.world import World
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,15 +6,15 @@ from datetime import timedelta
 from pathlib import Path
 
 from localcluster.cluster import Partition
-from tests.builders import Builder
 from tests.integration.doctor.wards import allowing, grants_of, ward
 from tests.integration.orchestrator.forecasting import forecasting, queue, tenant
 from tests.integration.orchestrator.kueue import KUEUE
 from tests.integration.orchestrator.planning import open_hub, write_configuration
 from tests.integration.orchestrator.pod_scheduling import furnish, running_pod
 from tests.integration.orchestrator.world import World
-from tests.pod_builders import node
 from tests.screens.camera import Camera, beside
+from tests.support.builders import Builder
+from tests.support.pod_builders import node
 
 JOB = "docs/examples/training-job.yaml"
 SETTING: dict[str, list[Builder]] = {

@@ -9,4 +9,8 @@ from tests.screens.training import training
 Scene = Callable[[Path], Awaitable[dict[str, str]]]
 
 SCENES: tuple[Scene, ...] = (training, planning, planning_pods, examining)
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "cli.md"
+_ROOT = Path(__file__).resolve().parents[2]
+PAGE = _ROOT / "docs" / "cli.md"
+"""The page that shows every screen."""
+PAGES = (PAGE, _ROOT / "README.md")
+"""All pages that show screens."""

@@ -57,7 +57,7 @@ def keep(made: World, path: Path) -> None:
     """Write the decisions so far to a journal."""
     kept = journal(path, now_ns=made.clock.now_ns)
     for look in made.looks:
-        kept.note_look(look)
+        kept.note_reconciliation(look)
     kept.close()
 
 

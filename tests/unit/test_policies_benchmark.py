@@ -7,11 +7,12 @@ import pytest
 from benchmarks.policies import DOCUMENT, MODES, PICTURE, UNGATED, draw, parsed, play, table, titles
 from benchmarks.policies_hub import Fleet
 from benchmarks.policies_mix import TRACE, Arrival, office_day, random_mix, recorded_mix, write_trace
-from gates.settings import GatePolicy
+from gates.model.settings import GatePolicy
 
 LONG = 100_000
 
 
+@pytest.mark.slow
 def test_the_recorded_mix_gives_the_numbers_of_the_page() -> None:
     assert table(play([recorded_mix()])) == table(parsed(DOCUMENT.read_text(), "recorded"))
 

@@ -1,6 +1,6 @@
 """How long ago something was, and in how long it will be, as people say it.
 
-Ages refer to the time that came with the answer: the clock of whoever asks may be another one.
+Ages refer to the time that came with the answer: the clock of this machine may be different.
 """
 
 from config.api.meta import NANOSECONDS, parse_time

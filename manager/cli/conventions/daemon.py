@@ -6,20 +6,23 @@ The paths are the same on both: `/v1/...`, JSON in and out; an error is `{"error
 import http.client
 import json
 import socket
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, urlencode, urlsplit
 
-from config.files import UnreadableFileError, read_bounded
+from config.reading.files import UnreadableFileError, read_bounded
 from manager.cli.conventions.errors import BadInputError, CommandError, NoAnswerError
-from manager.cli.conventions.options import Connection
+from manager.cli.conventions.options import DaemonOptions
 
 ANSWER_SECONDS: Final = 10.0
 _MAX_TOKEN: Final = 64 << 10
 _MAX_AUTHORITIES: Final = 4 << 20
 _MAX_ANSWER: Final = 64 << 20
+_MOST_TRIES: Final = 5
+_LONGEST_REST: Final = 5.0
 
 Connect = Callable[[], http.client.HTTPConnection]
 
@@ -29,11 +32,24 @@ class UnknownError(BadInputError):
 
 
 class NoDaemonError(NoAnswerError):
-    """Nobody answers; the hub may be asked instead."""
+    """No daemon answers; the hub may be asked instead. `problem` says so without the remedy."""
+
+    def __init__(self, problem: str, remedy: str) -> None:
+        super().__init__(f"{problem}; {remedy}")
+        self.problem = problem
+        self.remedy = remedy
+
+
+class BusyError(NoAnswerError):
+    """The daemon has too many questions to answer; it said when to ask again."""
+
+    def __init__(self, message: str, seconds: float) -> None:
+        super().__init__(message)
+        self.seconds = seconds
 
 
 @dataclass(frozen=True, slots=True)
-class Daemon:
+class DaemonClient:
     """A daemon that may or may not be there."""
 
     place: str
@@ -42,9 +58,41 @@ class Daemon:
     connect: Connect
     token: str = field(default="", repr=False)
     prefix: str = ""
+    tries: int = _MOST_TRIES
+    """How often a daemon is asked that has too many questions to answer."""
+    rest: Callable[[float], None] = time.sleep
 
     def ask(self, *path: str, query: dict[str, str] | None = None, body: object = None) -> Any:
-        """Return what it says; a body makes it a POST. Raises `NoDaemonError`, `UnknownError` or `CommandError`."""
+        """Return what it says; a body makes it a POST. Raises `NoDaemonError`, `UnknownError` or `CommandError`.
+
+        A daemon that is busy is asked again when it said, a few times.
+        """
+        for _ in range(self.tries - 1):
+            try:
+                return self._ask(path, query, body)
+            except BusyError as error:
+                self.rest(error.seconds)
+        return self._ask(path, query, body)
+
+    def ask_for_all(self, subject: str, query: dict[str, str] | None = None) -> Any:
+        """Return a whole list, page by page; a connection that is refused on the way is made again."""
+        answer = self.ask(subject, query=query)
+        place = answer.pop("continue", "")
+        while place:
+            page = self._next_page(subject, {**(query or {}), "continue": place})
+            answer[subject] += page[subject]
+            place = page.get("continue", "")
+        return answer
+
+    def _next_page(self, subject: str, query: dict[str, str]) -> Any:
+        for _ in range(self.tries - 1):
+            try:
+                return self.ask(subject, query=query)
+            except NoDaemonError:
+                self.rest(1.0)
+        return self.ask(subject, query=query)
+
+    def _ask(self, path: tuple[str, ...], query: dict[str, str] | None, body: object) -> Any:
         target = f"{self.prefix}/v1/" + "/".join(quote(part, safe="") for part in path)
         target += f"?{urlencode(query)}" if query else ""
         headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
@@ -52,33 +100,33 @@ class Daemon:
         connection = self.connect()
         try:
             connection.request("GET" if content is None else "POST", target, content, headers)
-            response = connection.getresponse()
-            answer = response.read(_MAX_ANSWER + 1)
+            with connection.getresponse() as response:
+                answer = response.read(_MAX_ANSWER + 1)
         except (OSError, http.client.HTTPException) as error:
-            raise NoDaemonError(f"no daemon answers on {self.place} ({_reason(error)}); {self.remedy}") from error
+            raise NoDaemonError(f"no daemon answers on {self.place} ({_reason(error)})", self.remedy) from error
         finally:
             connection.close()
         if len(answer) > _MAX_ANSWER:
-            raise NoAnswerError(f"what answers on {self.place} says more than {_MAX_ANSWER >> 20} MiB; {self.remedy}")
-        return self._judged(response.status, answer)
+            raise NoAnswerError(f"what answers on {self.place} sent more than {_MAX_ANSWER >> 20} MiB; {self.remedy}")
+        return self._judged(response.status, answer, response.getheader("Retry-After"))
 
-    def _judged(self, status: int, answer: bytes) -> Any:
+    def _judged(self, status: int, answer: bytes, retry_after: str | None) -> Any:
         try:
             document = json.loads(answer)
         except ValueError as error:
             if status == http.client.NOT_FOUND:
-                raise BadInputError(
-                    f"the daemon on {self.place} cannot answer this; is it an older turnstile?"
-                ) from None
-            raise NoDaemonError(
-                f"what answers on {self.place} is no turnstile daemon (status {status}); {self.remedy}"
-            ) from error
+                raise BadInputError(f"the daemon on {self.place} cannot answer this; is it an older version?") from None
+            problem = f"what answers on {self.place} is not a turnstile daemon (status {status})"
+            raise NoDaemonError(problem, self.remedy) from error
         if status == http.client.OK:
             return document
         told = document.get("error") if isinstance(document, dict) else None
         if status in (http.client.UNAUTHORIZED, http.client.FORBIDDEN):
             why = told or "no reason given"
             raise NoAnswerError(f"the daemon on {self.place} refuses ({why}); check the token in --token-file")
+        if status == http.client.TOO_MANY_REQUESTS:
+            message = f"the daemon on {self.place} is busy: {told or 'too many requests'}"
+            raise BusyError(message, _seconds(retry_after))
         if status == http.client.SERVICE_UNAVAILABLE and told:
             raise NoAnswerError(f"the daemon on {self.place} cannot answer now: {told}")
         if status in (http.client.BAD_REQUEST, http.client.NOT_FOUND, http.client.UNPROCESSABLE_ENTITY):
@@ -86,15 +134,15 @@ class Daemon:
         raise CommandError(f"the daemon on {self.place} answered {status}: {told or 'no reason given'}")
 
 
-def daemon_of(connection: Connection, seconds: float = ANSWER_SECONDS) -> Daemon:
-    """Return the daemon that the options name; raises `BadInputError` for options that make no sense together."""
+def daemon_of(connection: DaemonOptions, seconds: float = ANSWER_SECONDS) -> DaemonClient:
+    """Return the daemon that the options name; raises `BadInputError` for options that contradict each other."""
     if connection.server is None:
         for option in ("token_file", "certificate_authority"):
             if getattr(connection, option) is not None:
-                raise BadInputError(f"--{option.replace('_', '-')} is for --server, which is not given")
+                raise BadInputError(f"--{option.replace('_', '-')} requires --server")
         path = connection.socket
         remedy = "is `turnstile run` running here, and api.socket this path?"
-        return Daemon(str(path), remedy, lambda: _SocketConnection(path, seconds))
+        return DaemonClient(str(path), remedy, lambda: _SocketConnection(path, seconds))
     return _remote(connection, connection.server, seconds)
 
 
@@ -110,7 +158,7 @@ class _SocketConnection(http.client.HTTPConnection):
         self.sock.connect(str(self._path))
 
 
-def _remote(connection: Connection, server: str, seconds: float) -> Daemon:
+def _remote(connection: DaemonOptions, server: str, seconds: float) -> DaemonClient:
     try:
         parts = urlsplit(server)
         host, port = parts.hostname, parts.port
@@ -125,13 +173,15 @@ def _remote(connection: Connection, server: str, seconds: float) -> Daemon:
     prefix = parts.path.rstrip("/")
     if parts.scheme == "http":
         if connection.certificate_authority is not None:
-            raise BadInputError("--certificate-authority is for an https address; --server is an http one")
+            raise BadInputError("--certificate-authority requires an https address; --server is http")
         if token and not _is_here(host):
-            raise BadInputError("--token-file needs an https address: over http the token could be read on the way")
-        return Daemon(server, remedy, lambda: http.client.HTTPConnection(host, port, timeout=seconds), token, prefix)
+            raise BadInputError("--token-file requires an https address: http would expose the token")
+        return DaemonClient(
+            server, remedy, lambda: http.client.HTTPConnection(host, port, timeout=seconds), token, prefix
+        )
     tls = _tls(connection.certificate_authority)
     connect = lambda: http.client.HTTPSConnection(host, port, timeout=seconds, context=tls)  # noqa: E731
-    return Daemon(server, remedy, connect, token, prefix)
+    return DaemonClient(server, remedy, connect, token, prefix)
 
 
 def _is_here(host: str) -> bool:
@@ -148,7 +198,7 @@ def _tls(authority: Path | None) -> Any:
     try:
         return ssl.create_default_context(cadata=text)
     except ssl.SSLError:
-        raise BadInputError(f"--certificate-authority {authority} holds no certificate; it must be PEM") from None
+        raise BadInputError(f"--certificate-authority {authority} contains no certificate; it must be PEM") from None
 
 
 def _token(path: Path | None) -> str:
@@ -156,7 +206,7 @@ def _token(path: Path | None) -> str:
         return ""
     token = _content("--token-file", path, _MAX_TOKEN).strip()
     if not token or not token.isascii() or any(sign.isspace() or not sign.isprintable() for sign in token):
-        raise BadInputError(f"--token-file {path} does not hold a token; it must be one line of ASCII")
+        raise BadInputError(f"--token-file {path} does not contain a token; it must be one line of ASCII")
     return token
 
 
@@ -166,7 +216,13 @@ def _content(option: str, path: Path, limit: int) -> str:
     except UnreadableFileError as error:
         raise BadInputError(f"{option} {path} {error}") from None
     except UnicodeDecodeError:
-        raise BadInputError(f"{option} {path} is not a text") from None
+        raise BadInputError(f"{option} {path} is not text") from None
+
+
+def _seconds(retry_after: str | None) -> float:
+    """Return how long a daemon asks to wait, within bounds."""
+    known = retry_after is not None and retry_after.isascii() and retry_after.isdecimal() and len(retry_after) < 6
+    return min(float(retry_after), _LONGEST_REST) if known and retry_after is not None else 1.0
 
 
 def _reason(error: Exception) -> str:

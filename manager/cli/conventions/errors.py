@@ -1,10 +1,12 @@
 """What ends a command early: one sentence with the remedy, and the exit code.
 
-CommandError
-├── BadInputError    2: what the user gave is wrong, or names something that is not there
-└── NoAnswerError    3: somebody who has to be asked does not answer, or refuses
+CommandError         1: the operation failed
+├── BadInputError    2: the input is invalid, or names something that does not exist
+└── NoAnswerError    3: the daemon or a cluster does not answer, or refuses
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import ClassVar
 
 from manager.cli.conventions.exits import Exit
@@ -17,12 +19,21 @@ class CommandError(Exception):
 
 
 class BadInputError(CommandError):
-    """What the user gave is wrong, or names something that is not there."""
+    """The input is invalid, or names something that does not exist."""
 
     code = Exit.BAD_INPUT
 
 
 class NoAnswerError(CommandError):
-    """Somebody who has to be asked does not answer, or refuses."""
+    """The daemon or a cluster does not answer, or refuses."""
 
     code = Exit.NO_ANSWER
+
+
+@contextmanager
+def refusing(*kinds: type[Exception]) -> Iterator[None]:
+    """Turn these errors, which are about the user's input, into a `BadInputError` with the same message."""
+    try:
+        yield
+    except kinds as error:
+        raise BadInputError(str(error)) from None

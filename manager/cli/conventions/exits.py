@@ -1,4 +1,4 @@
-"""The exit codes, all of them. They are part of what scripts rely on: docs/cli.md lists them."""
+"""All exit codes. Scripts rely on them: docs/cli.md lists them."""
 
 from enum import IntEnum
 
@@ -8,12 +8,12 @@ class Exit(IntEnum):
 
     OK = 0
     NEGATIVE = 1
-    """The command did its work and the answer is no: a finding, a difference, nothing fits."""
+    """A negative answer (a finding, a difference, nothing fits), or an operation that failed."""
     BAD_INPUT = 2
-    """A wrong option, a malformed file, an object that is not there."""
+    """An invalid option, a malformed file, an object that does not exist."""
     NO_ANSWER = 3
-    """The daemon, the hub or a worker could not be asked: not reachable, or it refused."""
+    """The daemon, the hub or a worker did not answer, or refused."""
     INTERRUPTED = 130
     """Ctrl-C."""
     PIPE_CLOSED = 141
-    """Whoever read the output went away."""
+    """The reader of the output closed the pipe."""

@@ -8,9 +8,9 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from config.types.syntax import printable
 from manager.cli.conventions.errors import CommandError
 from manager.cli.conventions.exits import Exit
-from manager.cli.conventions.terminal import printable
 
 
 class CommandGroup(TyperGroup):
@@ -19,7 +19,9 @@ class CommandGroup(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""
         if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that lacks a sign is no reason to end
+            sys.stdout.reconfigure(
+                errors="backslashreplace"
+            )  # a terminal that lacks a character must not end the command
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()  # a pipe that was closed shall be noticed here, not at the interpreter's end

@@ -25,23 +25,23 @@ class HubOptions:
     """Which hub, for commands that read it themselves."""
 
     kubeconfig: Annotated[
-        Path | None, typer.Option(help="The hub's kubeconfig; without it $KUBECONFIG, else ~/.kube/config.")
+        Path | None, typer.Option(help="The hub's kubeconfig; by default $KUBECONFIG, else ~/.kube/config.")
     ] = None
-    context: Annotated[str | None, typer.Option(help="The context in it; without it, its current-context.")] = None
+    context: Annotated[str | None, typer.Option(help="The context in it; by default its current-context.")] = None
 
 
 @dataclass(frozen=True, slots=True)
-class Connection(HubOptions):
-    """Whom to ask: a daemon by its socket or address, or the hub when no daemon answers on the socket."""
+class DaemonOptions(HubOptions):
+    """What to ask: a daemon by its socket or address, or the hub if no daemon answers on the socket."""
 
-    socket: Annotated[Path, typer.Option(help="The daemon's socket, as api.socket names it.")] = DEFAULT_SOCKET
+    socket: Annotated[Path, typer.Option(help="The daemon's socket (api.socket).")] = DEFAULT_SOCKET
     server: Annotated[
         str | None,
         typer.Option(help="The daemon's address, such as https://turnstile.example:8443, instead of the socket."),
     ] = None
     token_file: Annotated[Path | None, typer.Option(help="A file with the bearer token for --server.")] = None
     certificate_authority: Annotated[
-        Path | None, typer.Option(help="A file with the authorities to trust for --server; else the system's.")
+        Path | None, typer.Option(help="CA certificates to trust for --server; by default the system's.")
     ] = None
 
 
@@ -51,12 +51,12 @@ class NamespaceOption:
 
     namespace: Annotated[
         str | None,
-        typer.Option("--namespace", "-n", help="The namespace; without it, that of the kubeconfig's context."),
+        typer.Option("--namespace", "-n", help="The namespace; by default that of the kubeconfig's context."),
     ] = None
 
 
 @dataclass(frozen=True, slots=True)
-class Scope(NamespaceOption):
+class NamespaceScope(NamespaceOption):
     """Which namespaces, for lists."""
 
     all_namespaces: Annotated[bool, typer.Option("--all-namespaces", "-A", help="All namespaces.")] = False
@@ -64,13 +64,13 @@ class Scope(NamespaceOption):
 
 @dataclass(frozen=True, slots=True)
 class Presentation:
-    """How to print."""
+    """Output format."""
 
-    output: Annotated[Form, typer.Option("--output", "-o", help="How to print.")] = Form.TABLE
+    output: Annotated[Form, typer.Option("--output", "-o", help="Output format.")] = Form.TABLE
 
 
 @dataclass(frozen=True, slots=True)
 class Watching:
     """Whether to go on."""
 
-    watch: Annotated[bool, typer.Option("--watch", "-w", help="Go on, and print what changes, until Ctrl-C.")] = False
+    watch: Annotated[bool, typer.Option("--watch", "-w", help="Keep running and print changes until Ctrl-C.")] = False

@@ -6,17 +6,17 @@ Everything that a person reads is made printable here, so that no text from a cl
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final, assert_never
 
 import typer
 
+from config.api.meta import Obj
 from config.names import DOMAIN
+from config.types.syntax import printable
 from manager.cli.conventions.options import Form
-from manager.cli.conventions.terminal import Screen, Tone, printable, screen_of
+from manager.cli.conventions.terminal import TerminalScreen, Tone, screen_of
 
-API_VERSION: Final = f"cli.{DOMAIN}/v1alpha1"
-
-Obj = dict[str, Any]
+API_VERSION: Final = f"cli.{DOMAIN}/v1alpha2"
 
 
 def _no_tone(_item: Obj) -> Tone | None:
@@ -24,7 +24,7 @@ def _no_tone(_item: Obj) -> Tone | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """One column of a table."""
 
     head: str
@@ -35,13 +35,13 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class TableView:
     """Many things of a kind."""
 
     kind: str
     """Of the document, such as `WorkerList`."""
     items: Sequence[Obj]
-    columns: Sequence[Column]
+    columns: Sequence[TableColumn]
     name: Callable[[Obj], str]
     """Returns what `-o name` prints, such as `workload.kueue.x-k8s.io/wl`."""
     empty: str
@@ -59,28 +59,28 @@ class Report:
     kind: str
     body: Obj
     """The document, without apiVersion and kind."""
-    lines: Callable[[Screen, bool], Iterable[str]]
+    lines: Callable[[TerminalScreen, bool], Iterable[str]]
     """Returns the screen; the second argument asks for more, as `-o wide` does. Texts must be printable already."""
     names: Sequence[str]
     state: object = None
     """What has to change for --watch to print the report again; without it the body."""
 
 
-def show(result: Listing | Report, form: Form, screen: Screen | None = None) -> None:
+def show(result: TableView | Report, form: Form, screen: TerminalScreen | None = None) -> None:
     """Print a result on standard output; that there is nothing to list is said on standard error."""
     to = screen or screen_of()
-    if isinstance(result, Listing) and not result.items and form in (Form.TABLE, Form.WIDE):
+    if isinstance(result, TableView) and not result.items and form in (Form.TABLE, Form.WIDE):
         typer.echo(result.empty, err=True)
         return
     for line in rendered(result, form, to):
         typer.echo(line)
 
 
-def rendered(result: Listing | Report, form: Form, screen: Screen) -> Iterable[str]:
+def rendered(result: TableView | Report, form: Form, screen: TerminalScreen) -> Iterable[str]:
     """Return the lines of a result."""
     match form:
         case Form.NAME:
-            names = map(result.name, result.items) if isinstance(result, Listing) else result.names
+            names = map(result.name, result.items) if isinstance(result, TableView) else result.names
             return [printable(name) for name in dict.fromkeys(names)]
         case Form.JSON:
             return [as_json(document_of(result))]
@@ -91,9 +91,11 @@ def rendered(result: Listing | Report, form: Form, screen: Screen) -> Iterable[s
             if isinstance(result, Report):
                 return result.lines(screen, is_wide)
             return table(result.columns, result.items, screen, is_wide=is_wide)
+        case _:
+            assert_never(form)
 
 
-def document_of(result: Listing | Report) -> Obj:
+def document_of(result: TableView | Report) -> Obj:
     """Return the document of a result."""
     head = {"apiVersion": API_VERSION, "kind": result.kind}
     if isinstance(result, Report):
@@ -102,20 +104,22 @@ def document_of(result: Listing | Report) -> Obj:
 
 
 def as_json(document: object) -> str:
-    """Write JSON for programs that people may look at; signs beyond ASCII are escaped."""
+    """Write JSON for programs that people may look at; non-ASCII characters are escaped."""
     import json
 
     return json.dumps(document, indent=2)
 
 
 def as_yaml(document: object) -> str:
-    """Write YAML; signs beyond ASCII are escaped here too."""
+    """Write YAML; non-ASCII characters are escaped here too."""
     import yaml
 
     return str(yaml.safe_dump(document, sort_keys=False, width=1000)).rstrip("\n")
 
 
-def table(columns: Sequence[Column], items: Iterable[Obj], screen: Screen, *, is_wide: bool = False) -> list[str]:
+def table(
+    columns: Sequence[TableColumn], items: Iterable[Obj], screen: TerminalScreen, *, is_wide: bool = False
+) -> list[str]:
     """Return the lines of a table; on a terminal, the last column is cut to the line unless more was asked for."""
     return Table(columns, screen, is_wide=is_wide).lines(items)
 
@@ -123,7 +127,7 @@ def table(columns: Sequence[Column], items: Iterable[Obj], screen: Screen, *, is
 class Table:
     """A table that may grow: later rows stand under the same heads, whose columns only become wider."""
 
-    def __init__(self, columns: Sequence[Column], screen: Screen, *, is_wide: bool = False) -> None:
+    def __init__(self, columns: Sequence[TableColumn], screen: TerminalScreen, *, is_wide: bool = False) -> None:
         self._columns = [column for column in columns if is_wide or not column.is_wide]
         self._screen = screen
         self._is_wide = is_wide

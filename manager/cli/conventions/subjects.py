@@ -14,7 +14,7 @@ _WORKLOAD_WORDS: Final = ("workload", "workloads", "wl", "workload.kueue.x-k8s.i
 _FORMS: Final = "NAMESPACE/NAME, NAME with -n, workload/NAME or job/NAME"
 
 
-class Subject(NamedTuple):
+class CommandSubject(NamedTuple):
     """What a command is about."""
 
     kind: str
@@ -26,7 +26,7 @@ class Subject(NamedTuple):
         return f"{self.kind} {self.namespace}/{self.name}"
 
 
-def subject_of(text: str, chosen: NamespaceOption, options: HubOptions) -> Subject:
+def subject_of(text: str, chosen: NamespaceOption, options: HubOptions) -> CommandSubject:
     """Read what the user wrote; raises `BadInputError`."""
     *first, name = text.split("/")
     kind = kind_named(first[0]) if first else WORKLOAD
@@ -39,8 +39,8 @@ def subject_of(text: str, chosen: NamespaceOption, options: HubOptions) -> Subje
         raise BadInputError(f'"{text}" names the namespace {given}, and -n {chosen.namespace} another; give one')
     namespace = given or namespace_of(chosen, options)
     if namespace is None:
-        raise BadInputError(f'"{text}" names no namespace, and there is no kubeconfig that does: give it with -n')
-    return Subject(kind or WORKLOAD, namespace, name)
+        raise BadInputError(f'"{text}" names no namespace, and there is no kubeconfig to take it from; give it with -n')
+    return CommandSubject(kind or WORKLOAD, namespace, name)
 
 
 def kind_named(word: str) -> str | None:

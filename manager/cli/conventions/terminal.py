@@ -1,4 +1,4 @@
-"""What a terminal gets to see: no control characters of others, colours and cut lines only where a person looks."""
+"""What reaches a terminal: no foreign control characters; colours and cut lines only on terminals."""
 
 import os
 import shutil
@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TextIO
-
-from workerclient import errors
 
 _RESET: Final = "\x1b[0m"
 
@@ -19,12 +17,11 @@ class Tone(StrEnum):
     GOOD = "\x1b[32m"
     DOUBTFUL = "\x1b[33m"
     BAD = "\x1b[31m"
-    FAINT = "\x1b[2m"
     STRONG = "\x1b[1m"
 
 
 @dataclass(frozen=True, slots=True)
-class Screen:
+class TerminalScreen:
     """Where the output goes."""
 
     is_terminal: bool = False
@@ -43,15 +40,10 @@ class Screen:
         return text[: max(0, self.width - taken - 1)] + "…"
 
 
-def screen_of(stream: TextIO | None = None, environment: Mapping[str, str] | None = None) -> Screen:
+def screen_of(stream: TextIO | None = None, environment: Mapping[str, str] | None = None) -> TerminalScreen:
     """Describe a stream, standard output if none is given."""
     variables = os.environ if environment is None else environment
     if not (stream or sys.stdout).isatty():
-        return Screen()
+        return TerminalScreen()
     has_colours = not variables.get("NO_COLOR") and variables.get("TERM") != "dumb"
-    return Screen(is_terminal=True, has_colours=has_colours, width=shutil.get_terminal_size().columns)
-
-
-def printable(text: str) -> str:
-    """Write control characters, line breaks and invisible signs as escapes: text from a cluster is anybody's text."""
-    return errors.printable(text, limit=len(text))
+    return TerminalScreen(is_terminal=True, has_colours=has_colours, width=shutil.get_terminal_size().columns)

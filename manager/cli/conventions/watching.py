@@ -11,10 +11,12 @@ from typing import Any, Final
 
 import typer
 
+from config.api.meta import Obj
+from config.types.syntax import printable
 from manager.cli.conventions.errors import NoAnswerError
 from manager.cli.conventions.options import Form
-from manager.cli.conventions.output import Listing, Obj, Report, Table, as_yaml, document_of, rendered
-from manager.cli.conventions.terminal import Screen, printable, screen_of
+from manager.cli.conventions.output import Report, Table, TableView, as_yaml, document_of, rendered
+from manager.cli.conventions.terminal import TerminalScreen, screen_of
 
 SECONDS: Final = 2.0
 
@@ -27,16 +29,16 @@ def rest() -> None:
 class Follower:
     """Prints results, and of later ones what changed."""
 
-    def __init__(self, form: Form, screen: Screen | None = None) -> None:
+    def __init__(self, form: Form, screen: TerminalScreen | None = None) -> None:
         self._form = form
         self._screen = screen or screen_of()
         self._table: Table | None = None
         self._items: dict[object, Obj] = {}
         self._report: object = None
 
-    def lines(self, result: Listing | Report) -> Iterable[str]:
+    def lines(self, result: TableView | Report) -> Iterable[str]:
         """Return what is new in a result."""
-        return self._of_listing(result) if isinstance(result, Listing) else self._of_report(result)
+        return self._of_listing(result) if isinstance(result, TableView) else self._of_report(result)
 
     def _of_report(self, report: Report) -> Iterable[str]:
         state = report.state if report.state is not None else report.body
@@ -48,7 +50,7 @@ class Follower:
         gap = [] if is_first or self._form is Form.NAME else ["---"] if self._form is Form.YAML else [""]
         return [*gap, *rendered(report, self._form, self._screen)]
 
-    def _of_listing(self, listing: Listing) -> Iterable[str]:
+    def _of_listing(self, listing: TableView) -> Iterable[str]:
         now = {(listing.key or listing.name)(item): item for item in listing.items}
         before, self._items = self._items, now
         changed = [(key, item) for key, item in now.items() if before.get(key) != item]
@@ -60,7 +62,7 @@ class Follower:
             return [printable(listing.name(item)) for _, item in changed]
         return [*self._rows(listing, [item for _, item in changed]), *(f"{_told(listing, item)} gone" for item in gone)]
 
-    def _rows(self, listing: Listing, items: list[Obj]) -> list[str]:
+    def _rows(self, listing: TableView, items: list[Obj]) -> list[str]:
         if not items:
             return []
         is_first = self._table is None
@@ -74,14 +76,17 @@ class Follower:
         return [f"---\n{as_yaml(document)}" for document in documents]
 
 
-def _told(listing: Listing, item: Obj) -> str:
+def _told(listing: TableView, item: Obj) -> str:
     return printable(listing.name(item))
 
 
 def follow(
-    fetch: Callable[[], Listing | Report], form: Form, wait: Callable[[], None] = rest, screen: Screen | None = None
+    fetch: Callable[[], TableView | Report],
+    form: Form,
+    wait: Callable[[], None] = rest,
+    screen: TerminalScreen | None = None,
 ) -> None:
-    """Print a result and then what changes, until Ctrl-C or until nobody reads any more."""
+    """Print a result and then what changes, until Ctrl-C or until the reader of the output is gone."""
     follower = Follower(form, screen)
     is_silent, was_told = False, False
     while True:
@@ -90,7 +95,7 @@ def follow(
             is_silent = False
         except NoAnswerError as error:
             if not was_told:
-                raise  # who never answered is not waited for
+                raise  # there was no answer yet to wait for again
             if not is_silent:
                 typer.echo(f"{printable(str(error))}; waiting", err=True)
             is_silent = True

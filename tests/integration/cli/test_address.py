@@ -6,16 +6,16 @@ from pathlib import Path
 
 from aiohttp import web
 
-from config.choices import HttpAuthorization
-from config.httpsection import Http
-from localcluster.tls import issue_certificates
-from manager.answers import api_routes
-from manager.clock import SystemClock
-from manager.endpoints import Endpoints
-from tests.clusters import no_jitter
+from config.sections.http import Http
+from config.types.choices import HttpAuthorization
+from localcluster.serving.tls import issue_certificates
+from manager.base.clock import SystemClock
+from manager.serving.endpoints import Endpoints
+from manager.serving.routes import api_routes
 from tests.integration.orchestrator.world import World, running
 from tests.screens.camera import Camera
-from workerclient.cluster import Surroundings
+from tests.support.clusters import no_jitter
+from workerclient.cluster import ClientContext
 
 TOKEN = "token-of-a-throw-away-daemon"
 
@@ -35,7 +35,7 @@ async def on_an_address(made: World, directory: Path) -> AsyncIterator[str]:
         authorization=HttpAuthorization.TOKEN_FILE,
         token_file=directory / "token",
     )
-    async with Endpoints(settings, None, Surroundings(SystemClock(), no_jitter)).open(settings) as board:
+    async with Endpoints(settings, None, ClientContext(SystemClock(), no_jitter)).open(settings) as board:
         await board.show((), lambda: "", api_routes(made.daemon.inspector))
         yield f"https://{board.addresses[0]}"
 
@@ -52,7 +52,7 @@ async def test_a_daemon_elsewhere_is_asked_with_token_and_authority(tmp_path: Pa
         nameless = await Camera(tmp_path, trusting).run("status")
         assert (nameless.returncode, nameless.stdout) == (
             3,
-            f"error: the daemon on {address} refuses (a bearer token is needed that is known here); "
+            f"error: the daemon on {address} refuses (a valid bearer token is required); "
             "check the token in --token-file\n",
         )
         untrusting = await Camera(tmp_path, ("--server", address, "--token-file", str(tmp_path / "token"))).run(
@@ -80,6 +80,8 @@ async def test_who_is_no_daemon_is_not_taken_for_one(tmp_path: Path) -> None:
     finally:
         await runner.cleanup()
     assert done.returncode == 3
-    assert done.stdout.startswith(f"error: what answers on {address} is no turnstile daemon (status 200); is this the ")
+    assert done.stdout.startswith(
+        f"error: what answers on {address} is not a turnstile daemon (status 200); is this the "
+    )
     silent = await Camera(tmp_path, ("--server", address)).run("status")
     assert (silent.returncode, "Connection refused" in silent.stdout) == (3, True), "the hub is not asked instead"

@@ -8,6 +8,7 @@ import yaml
 from manager.cli.conventions.output import API_VERSION
 from tests.integration.orchestrator.world import World, running
 from tests.screens.camera import Camera, beside
+from tests.support.document_keys import misspelt_keys
 
 
 def without_daemon(made: World, directory: Path) -> Camera:
@@ -36,7 +37,8 @@ async def test_a_job_leads_to_its_workload(tmp_path: Path) -> None:
             done = await camera.run("explain", "job/nobody", "-n", "team")
             assert (done.returncode, done.stdout) == (
                 2,
-                "error: there is no Workload of Job team/nobody on the hub; is the job there, and has it a queue?\n",
+                "error: there is no Workload of Job team/nobody on the hub; "
+                "does the job exist, and does it have a queue?\n",
             )
 
 
@@ -47,12 +49,26 @@ async def test_an_open_gate_is_listed_and_explained(tmp_path: Path) -> None:
             gates = json.loads((await camera.run("status", "gates", "-A", "-o", "json")).stdout)
             assert (gates["apiVersion"], gates["kind"], gates["source"]) == (API_VERSION, "GateList", "daemon")
             assert [(gate["worker"], gate["gate"]) for gate in gates["items"]] == [("w1", "Open"), ("w2", "Closed")]
-            assert gates["items"][0]["turnEnds"] > gates["items"][0]["opened"] == gates["asOf"]
+            assert gates["items"][0]["windowEnds"] > gates["items"][0]["opened"] == gates["asOf"]
             explanation = (await camera.run("explain", "team/wl")).stdout
-            assert f"gate      open on w1 since {gates['asOf']}, its turn ends at " in explanation
+            assert f"gate      open on w1 since {gates['asOf']}, its window ends at " in explanation
             overview = yaml.safe_load((await camera.run("status", "-o", "yaml")).stdout)
             assert (overview["kind"], overview["gates"]) == ("Overview", {"Closed": 1, "Open": 1})
             assert overview["daemon"]["acts"] is True
+
+
+async def test_all_documents_of_the_daemon_and_of_the_hub_are_camel_case(tmp_path: Path) -> None:
+    async with running(tmp_path, "w1", "w2") as made:
+        await asked(made)
+        subjects = ((), ("workers",), ("workloads", "-A"), ("gates", "-A"), ("forecasts", "-A"))
+        commands = [*(("status", *subject) for subject in subjects), ("explain", "team/wl"), ("timeline", "team/wl")]
+        async with beside(made, tmp_path) as camera:
+            for source, place in (("daemon", camera), ("hub", without_daemon(made, tmp_path))):
+                for command in commands:
+                    told = (await place.run(*command, "-o", "json")).stdout
+                    document = json.loads(told[told.index("{\n") :])
+                    assert (document["apiVersion"], document["source"]) == (API_VERSION, source)
+                    assert list(misspelt_keys(document)) == [], command
 
 
 async def test_a_namespace_is_that_of_the_context_unless_all_are_asked_for(tmp_path: Path) -> None:
@@ -69,16 +85,14 @@ async def test_a_namespace_is_that_of_the_context_unless_all_are_asked_for(tmp_p
             assert (await camera.run(*names)).stdout == ""
             assert (await camera.run(*names, "-A")).stdout == "workload.kueue.x-k8s.io/wl\n"
             nothing = await camera.run("status", "workloads")
-            assert nothing.stdout == "no Workload with a check of ours is waiting or running here\n"
+            assert nothing.stdout == "no Workload with one of Turnstile's admission checks is waiting or running here\n"
 
 
 async def test_the_hub_answers_where_no_daemon_does(tmp_path: Path) -> None:
     async with running(tmp_path, "w1", "w2") as made:
         await asked(made)
         camera = without_daemon(made, tmp_path)
-        notice = (
-            f"no daemon answers on {tmp_path}/none (No such file or directory); this is the view of the hub (context "
-        )
+        notice = f"no daemon answers on {tmp_path}/none (No such file or directory); showing the hub's view (context "
         seen = {}
         for subject in ("workers", "workloads", "gates", "forecasts"):
             done = await camera.run("status", subject, "-A", "-o", "json")
@@ -102,7 +116,7 @@ async def test_the_hub_answers_where_no_daemon_does(tmp_path: Path) -> None:
         ]
         assert "gate      open on w1 since " in "\n".join(explanation)
         told = (await camera.run("timeline", "team/wl")).stdout
-        assert "only what the hub's object says: no journal is kept\n" in told
+        assert "showing only what the hub's object says: no journal is kept\n" in told
         assert [line.split()[2] for line in told.splitlines()[3:]] == ["Created", "QuotaReserved", "GateOpened"]
         assert (await camera.run("status")).stdout.splitlines()[1:3] == [
             "daemon     does not answer",
@@ -122,7 +136,7 @@ async def test_what_the_hub_does_not_have_is_one_sentence(tmp_path: Path) -> Non
         assert done.returncode == 3
         assert len(done.stdout.splitlines()) == 2
         assert done.stdout.splitlines()[1].startswith("error: cluster hub: list multikueueclusters.kueue.x-k8s.io: ")
-        assert done.stdout.endswith("; is this the right --context, and may this machine and user ask it?\n")
+        assert done.stdout.endswith("; check --context, the network and the user's permissions\n")
 
 
 async def test_text_of_a_cluster_moves_no_cursor(tmp_path: Path) -> None:

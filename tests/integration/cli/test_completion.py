@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from manager.cli import completing
+from manager.cli.ask import completion
 from tests.integration.orchestrator.world import running
 from tests.screens.camera import ROOT, beside
 
@@ -95,13 +95,13 @@ async def test_workloads_are_completed_from_the_hub_or_not_at_all(
         await made.settled()
         complete = ("kubectl_complete-turnstile", "explain", "--socket", str(tmp_path / "none"))
         assert await output(installed(tmp_path), *complete, "team/") == ":4\n", "there is no kubeconfig"
-        monkeypatch.setattr(completing, "SECONDS", 60.0)  # here it is to succeed, however busy the machine is
+        monkeypatch.setattr(completion, "SECONDS", 60.0)  # here it is to succeed, however busy the machine is
         typed = Typed({"socket": str(tmp_path / "none"), "kubeconfig": str(made.hub.local.kubeconfig_path)})
-        assert await asyncio.to_thread(completing.complete_workload, typed, "team/t") == ["team/training"]
-        assert await asyncio.to_thread(completing.complete_workload, typed, "other/") == []
+        assert await asyncio.to_thread(completion.complete_workload, typed, "team/t") == ["team/training"]
+        assert await asyncio.to_thread(completion.complete_workload, typed, "other/") == []
         await made.stop()
         await made.hub.local.stop()
-        assert await asyncio.to_thread(completing.complete_workload, typed, "team/t") == []
+        assert await asyncio.to_thread(completion.complete_workload, typed, "team/t") == []
 
 
 async def test_a_script_of_completion_is_printed(tmp_path: Path) -> None:

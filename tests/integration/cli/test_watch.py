@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from manager.api import serve_api
+from manager.serving.socket_server import serve_api
 from tests.integration.orchestrator.world import World, running
 from tests.screens.camera import ROOT
 
@@ -77,7 +77,7 @@ async def test_a_closed_pipe_ends_it(tmp_path: Path) -> None:
         async with watching(made, tmp_path, "status", "workloads", "-A") as process:
             assert (await line_of(process)).split()[:2] == ["NAMESPACE", "NAME"]
             assert (await line_of(process)).split()[:2] == ["team", "first"]
-            process.stdout._transport.close()  # type: ignore[union-attr]
+            process.stdout._transport.close()  # type: ignore[union-attr]  # noqa: SLF001 - asyncio has no public way
             made["w1"].admit("first")
             assert process.stderr is not None
             errors = await process.stderr.read()

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from localcluster.auth import Allow, Attributes
+from localcluster.serving.auth import Allow, Attributes
 
 FOLDER = Path(__file__).resolve().parents[3] / "deploy" / "rbac"
 

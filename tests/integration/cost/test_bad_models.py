@@ -7,13 +7,13 @@ import pytest
 from structlog.testing import capture_logs
 
 from engine.cost.facts import CostFacts
-from localcluster.fields import resource
-from localcluster.kinds import Kind
-from localcluster.registry import all_kinds
-from localcluster.structural.builder import preserved
+from localcluster.catalogue.registry import all_kinds
+from localcluster.kinds.fields import resource
+from localcluster.kinds.kinds import ServedKind
+from localcluster.kinds.structural.builder import preserved
 from tests.integration.cost.world import CLUSTER, COST, cost_world
 
-ANY_JOB = Kind(
+ANY_JOB = ServedKind(
     group="batch",
     version="v1",
     kind="Job",

@@ -1,12 +1,8 @@
 """`turnstile cost-controller` as a process, with a model of an installed package; and what keeps it from starting."""
 
 import asyncio
-import json
-import os
 import signal
 import socket
-import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,47 +10,12 @@ import aiohttp
 import pytest
 
 from localcluster.cluster import LocalCluster
-from tests.cost_plugins import install
+from tests.integration.cost.controller_process import create_job, logged, start
 from tests.integration.cost.world import COST
-from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, job, workload
-from tests.virtual_time import until
+from tests.support.cost_plugins import install
+from tests.support.virtual_time import until
 
-CONFIGURATION: dict[str, Any] = {
-    "apiVersion": "config.multikueue-turnstile.dev/v1alpha1",
-    "kind": "Configuration",
-    "http": {"port": 0},
-}
 MODEL = "def always(facts):\n    return 42\n"
-
-
-async def start(
-    directory: Path, sections: Mapping[str, Any], packages: Path | None = None
-) -> asyncio.subprocess.Process:
-    file = directory / "turnstile.yaml"
-    file.write_text(json.dumps({**CONFIGURATION, **sections}))
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("TURNSTILE_", "KUBERNETES_"))}
-    if packages is not None:
-        environment["PYTHONPATH"] = str(packages)
-    command = (sys.executable, "-P", "-m", "manager", "cost-controller", "--config", str(file))
-    return await asyncio.create_subprocess_exec(*command, stderr=asyncio.subprocess.PIPE, env=environment)
-
-
-async def logged(process: asyncio.subprocess.Process, event: str) -> dict[str, Any]:
-    assert process.stderr is not None
-    async with asyncio.timeout(30):
-        while True:
-            text = (await process.stderr.readline()).decode()
-            assert text, f"it ended before {event}"
-            line: dict[str, Any] = json.loads(text)
-            if line["event"] == event:
-                return line
-
-
-def create_job(cluster: LocalCluster) -> None:
-    store = cluster.store
-    store.create(store.kind("namespaces"), {"metadata": {"name": NAMESPACE}})
-    made = store.create(store.kind("jobs", "batch"), job("j", managed_by=None), NAMESPACE).version.obj
-    store.create(store.kind("workloads", KUEUE), workload("j", made), NAMESPACE)
 
 
 def cost_in(cluster: LocalCluster) -> str | None:
@@ -104,7 +65,7 @@ async def test_it_writes_costs_on_the_hub_and_on_listed_workers_until_it_is_told
             'error: costController.model: "missing" is not installed: must be one of checkpoint,',
         ),
         ({"clusters": ["Workers"]}, 1, "error: costController.clusters lists only Workers, and no worker has"),
-        ({"clusters": ["Hub"]}, 1, "error: hub.kubeconfig is not set, and this is no pod of a cluster"),
+        ({"clusters": ["Hub"]}, 1, "error: hub.kubeconfig is not set, and this process does not run in a pod"),
         ({"clusters": []}, 2, "costController.clusters"),
         ({"runningIncrement": 2000}, 2, "costController.runningIncrement"),
     ],

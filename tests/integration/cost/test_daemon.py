@@ -4,23 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from manager.errors import StartupError
-from tests.integration.cost.world import BOOST, COST
-from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, Cluster, job, workload
+from manager.base.errors import StartupError
+from tests.integration.cost.jobs import cost, submit
+from tests.integration.cost.world import BOOST
+from tests.integration.orchestrator.kueue import KUEUE
 from tests.integration.orchestrator.world import SYSTEM, World, world
-
-
-def submit(cluster: Cluster, name: str) -> None:
-    """Create a Job that was preempted twice."""
-    made = cluster.create("jobs", job(name, managed_by=None), "batch", NAMESPACE)
-    cluster.create("workloads", workload(name, made), KUEUE, NAMESPACE)
-    stats = {"evictions": [{"reason": "Preempted", "underlyingCause": "", "count": 2}]}
-    cluster.set_status(name, lambda status: status.update(schedulingStats=stats))
-
-
-def cost(cluster: Cluster, name: str) -> str | None:
-    found: str | None = cluster.get("jobs", name, "batch")["metadata"].get("annotations", {}).get(COST)
-    return found
 
 
 async def started(made: World) -> None:

@@ -8,12 +8,12 @@ import pytest
 from config.api.meta import format_time
 from engine.cost.models import LAST_CHECKPOINT, checkpoint
 from localcluster.cluster import Partition
-from localcluster.ledger import Change
-from manager.cost.propagating import Propagation
+from localcluster.store.ledger import Change
+from manager.cost.propagating import CostPropagation
 from tests.integration.cost.world import BOOST, cost_world
 from tests.integration.orchestrator.kueue import KUEUE
-from workerclient.budget import BudgetLimits
 from workerclient.cluster import ClientLimits
+from workerclient.transport.budget import BudgetLimits
 
 MANY = 300
 
@@ -22,14 +22,14 @@ MANY = 300
 async def test_a_kill_at_any_write_and_a_restart_lead_to_the_same_end(tmp_path: Path, at: int) -> None:
     """The controller dies while the server carries out its n-th write; it has three Jobs with a boost each to write."""
     async with cost_world(tmp_path) as world:
-        world.propagation = Propagation(bridges=True)
+        world.propagation = CostPropagation(bridges=True)
         left = at
 
         def written(_change: Change) -> None:
             nonlocal left
             left -= not world.cluster.is_test_writing
-            if left == 0 and world._task is not None:
-                world._task.cancel()
+            if left == 0 and world.task is not None:
+                world.task.cancel()
 
         for number in range(3):
             world.submit(f"j{number}", preempted=number + 1)
@@ -37,10 +37,10 @@ async def test_a_kill_at_any_write_and_a_restart_lead_to_the_same_end(tmp_path: 
             world.cluster.store.collection(world.cluster.store.kind(plural, group)).listen(written)
         starting = asyncio.create_task(world.start())
         while not starting.done():
-            if world._task is not None and world._task.done():
+            if world.task is not None and world.task.done():
                 starting.cancel()
                 await asyncio.wait([starting])
-                world._task = None
+                world.task = None
                 break
             await asyncio.sleep(0.001)
         await world.stop()
@@ -88,7 +88,7 @@ async def test_without_a_refresh_only_changes_count(tmp_path: Path) -> None:
 
 async def test_somebody_elses_boost_is_left_alone_and_told(tmp_path: Path) -> None:
     async with cost_world(tmp_path) as world:
-        world.propagation = Propagation(bridges=True)
+        world.propagation = CostPropagation(bridges=True)
         world.submit(preempted=1)
         world.annotate_workload({BOOST: "-5"})
         await world.start()
@@ -107,7 +107,11 @@ async def test_many_jobs_get_one_patch_each_that_changed_and_the_others_none(tmp
         await world.start()
         assert [world.cost(f"j{number}") for number in changed] == [str(number % 3) for number in changed]
         hits = {verb: fault.hits for verb, fault in jobs.items()}
-        assert hits == {"get": 0, "list": 1, "watch": 1, "create": 0, "update": 0, "patch": len(changed), "delete": 0}
+        lists = 2  # a first part of a hundred shows how long the others may be
+        assert hits == {"get": 0, "list": lists, "watch": 1, "create": 0, "update": 0} | {
+            "patch": len(changed),
+            "delete": 0,
+        }
         assert {verb for verb, fault in workloads.items() if fault.hits} == {"list", "watch"}
         await world.pass_time(2 * world.refresh_seconds)
         world.preempt("j7")

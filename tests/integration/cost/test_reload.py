@@ -13,13 +13,13 @@ import aiohttp
 import pytest
 import yaml
 
-from localcluster.auth import User
 from localcluster.cluster import LocalCluster
-from tests.integration.cost.test_command import CONFIGURATION, create_job, logged, start
-from tests.integration.orchestrator.test_reload import OTHER_TOKEN, watches
-from tests.integration.orchestrator.test_run import ended
+from localcluster.serving.auth import TokenUser
+from tests.integration.cost.controller_process import CONFIGURATION, create_job, logged, start
+from tests.integration.orchestrator.daemon_process import ended
+from tests.integration.orchestrator.reloading import OTHER_TOKEN, watches
 from tests.integration.orchestrator.world import SYSTEM
-from tests.virtual_time import until
+from tests.support.virtual_time import until
 
 
 @dataclass
@@ -51,7 +51,7 @@ class Running:
 
 @asynccontextmanager
 async def running(directory: Path) -> AsyncIterator[Running]:
-    users = [User("other", OTHER_TOKEN)]
+    users = [TokenUser("other", OTHER_TOKEN)]
     async with LocalCluster("w1", directory, users=users) as first, LocalCluster("w2", directory) as second:
         for cluster in (first, second):
             create_job(cluster)

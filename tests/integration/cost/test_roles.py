@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from localcluster.faults import Latency
+from localcluster.serving.faults import Latency
 from manager.cost.copywatch import PATIENCE_SECONDS
-from manager.cost.propagating import Propagation
+from manager.cost.propagating import CostPropagation
 from tests.integration.cost.roles import Recorded, documents, rules_of
 from tests.integration.cost.world import BOOST, COST, CostWorld, cost_world
 
@@ -69,13 +69,13 @@ async def test_r12_events_need_their_own_role(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "propagation", "want"),
     [
-        (f"{BASE}-copy", Propagation(copies=True), COST),
-        (f"{BASE}-bridge", Propagation(bridges=True), BOOST),
+        (f"{BASE}-copy", CostPropagation(copies=True), COST),
+        (f"{BASE}-bridge", CostPropagation(bridges=True), BOOST),
     ],
     ids=["copy", "bridge"],
 )
 async def test_r12_copy_and_bridge_need_their_own_role(
-    tmp_path: Path, name: str, propagation: Propagation, want: str
+    tmp_path: Path, name: str, propagation: CostPropagation, want: str
 ) -> None:
     rules = rules_of(BASE, name)
     async with cost_world(tmp_path, rules=rules) as world:
@@ -88,7 +88,7 @@ async def test_r12_copy_and_bridge_need_their_own_role(
 
 async def test_without_the_role_the_copy_fails_by_name_and_the_cost_is_written_all_the_same(tmp_path: Path) -> None:
     async with cost_world(tmp_path, rules=rules_of(BASE)) as world:
-        world.propagation = Propagation(bridges=True)
+        world.propagation = CostPropagation(bridges=True)
         world.submit(preempted=1)
         with capture_logs() as lines:
             await world.start()

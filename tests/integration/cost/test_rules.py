@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from localcluster.faults import Latency, ServerError
 from localcluster.kueue.profile import KEP_7990
+from localcluster.serving.faults import Latency, ServerError
 from manager.cost.copywatch import PATIENCE_SECONDS, Attitude
-from manager.cost.propagating import Propagation
+from manager.cost.propagating import CostPropagation
 from tests.integration.cost.world import CLUSTER, COST, cost_world, with_kueue
 
 
@@ -203,7 +203,7 @@ async def test_r9_finished_jobs_and_deleted_workloads_are_left_alone(tmp_path: P
 
 async def test_r9_a_job_that_is_being_deleted_is_left_alone(tmp_path: Path) -> None:
     async with cost_world(tmp_path) as world:
-        world.propagation = Propagation(copies=True, bridges=True)
+        world.propagation = CostPropagation(copies=True, bridges=True)
         world.submit("j", {COST: "3"})
         world.cluster.change("jobs", "j", lambda raw: raw["metadata"].update(finalizers=["team/hold"]), "batch")
         world.cluster.delete("jobs", "j", "batch")
@@ -279,14 +279,14 @@ async def test_r13_kueue_without_the_kep_is_reported(tmp_path: Path) -> None:
         with capture_logs() as lines:
             await world.pass_time(PATIENCE_SECONDS)
         assert controller.propagator.attitude is Attitude.IGNORES
-        assert [line["attitude"] for line in lines if line["event"] == "cost.attitude"] == ["ignored-by-worker"]
+        assert [line["seen_on"] for line in lines if line["event"] == "cost.ignored_by_worker"] == ["team/j"]
         assert world.metrics.value("turnstile_cost_ignored_by_worker", cluster=CLUSTER) == 1
         assert world.workload_annotations() == {}
 
 
 async def test_r13_the_copy_of_the_controller_follows_the_job(tmp_path: Path) -> None:
     async with cost_world(tmp_path) as world:
-        world.propagation = Propagation(copies=True)
+        world.propagation = CostPropagation(copies=True)
         world.submit(preempted=1)
         world.annotate_workload({"team/owner": "a"})
         await world.start()

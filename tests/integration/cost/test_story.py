@@ -5,13 +5,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from engine.cost.facts import CostFacts
-from localcluster.columns import has_condition
+from localcluster.kinds.columns import has_condition
 from localcluster.kueue.profile import BOOSTING, CURRENT, KEP_7990, KueueProfile
 from localcluster.sample_queues import NAMESPACE, QUEUE, worker_objects
-from manager.cost.propagating import Propagation
+from manager.cost.propagating import CostPropagation
 from tests.integration.cost.world import BOOST, COST, CostWorld, cost_world, with_kueue
 from tests.integration.orchestrator.kueue import KUEUE, Obj
-from tests.job_builder import JobBuilder, job
+from tests.support.job_builder import JobBuilder, job
 
 
 def batch(name: str, priority: str = "low") -> JobBuilder:
@@ -120,7 +120,7 @@ def by_name(facts: CostFacts) -> int:
 
 async def test_the_bridge_makes_a_kueue_that_knows_boosts_only_take_the_cheaper_one(tmp_path: Path) -> None:
     async with story(tmp_path, BOOSTING) as it:
-        it.world.model, it.world.propagation = by_name, Propagation(bridges=True)
+        it.world.model, it.world.propagation = by_name, CostPropagation(bridges=True)
         await it.world.start()
         await it.started(batch("cheap"), batch("dear"))
         await it.world.until(lambda: it.annotations("dear").get(BOOST) == "250")
@@ -131,7 +131,7 @@ async def test_the_bridge_makes_a_kueue_that_knows_boosts_only_take_the_cheaper_
 
 async def test_a_bridged_job_also_preempts_its_equals_which_is_what_the_warning_is_about(tmp_path: Path) -> None:
     async with story(tmp_path, BOOSTING) as it:
-        it.world.model, it.world.propagation = by_name, Propagation(bridges=True)
+        it.world.model, it.world.propagation = by_name, CostPropagation(bridges=True)
         await it.world.start()
         await it.started(batch("one"), batch("two"))
         it.submit(batch("dear"))

@@ -5,26 +5,30 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from copy import deepcopy
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from config.kubeconfig.access import ClusterAccess
 from config.kubeconfig.sources import load_worker_kubeconfig
-from config.sections import KubeconfigPolicy
+from config.sections.sections import KubeconfigPolicy
 from engine.cost.facts import QUEUE_LABEL
 from engine.cost.models import CostModel, reference
 from engine.cost.rules import CostPolicy
-from localcluster.auth import Allow
-from localcluster.faults import Fault, Latency
-from localcluster.kinds import Kind
+from localcluster.kinds.kinds import ServedKind
 from localcluster.kueue.profile import CURRENT, KueueProfile
 from localcluster.kueue.stand_in import LocalKueue
+from localcluster.serving.auth import Allow
+from localcluster.serving.faults import Fault, Latency
 from manager.cost.controller import CostController, CostSettings
 from manager.cost.metrics import CostMetrics
-from manager.cost.propagating import Propagation
+from manager.cost.propagating import CostPropagation
 from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, Cluster, Obj, job, workload
 from tests.integration.orchestrator.world import steady
-from tests.virtual_time import VirtualClock, let_run, until
-from workerclient.cluster import ClientLimits, Surroundings
+from tests.support.lag import LagProbe, measured_loop
+from tests.support.virtual_time import VirtualClock, let_run, until
+from workerclient.cluster import ClientContext, ClientLimits
+
+if TYPE_CHECKING:
+    from workerclient.base.backoff import Retry
 
 COST = f"{KUEUE}/preemption-cost"
 BOOST = f"{KUEUE}/priority-boost"
@@ -43,10 +47,12 @@ class CostWorld:
         self.policy: dict[str, Any] = {}
         self.model: CostModel = reference
         self.refresh_seconds = 300.0
-        self.propagation = Propagation()
+        self.propagation = CostPropagation()
         self.limits = ClientLimits()
         self.controller: CostController | None = None
-        self._task: asyncio.Task[None] | None = None
+        self.retried: list[Retry] = []
+        self.lag = LagProbe()
+        self.task: asyncio.Task[None] | None = None
 
     # --- the controller
 
@@ -58,15 +64,15 @@ class CostWorld:
     async def start(self) -> CostController:
         """Start a controller and wait until it has done all there is to do."""
         settings = CostSettings(CostPolicy(self.model, "mine", **self.policy), self.refresh_seconds, self.propagation)
-        surroundings = Surroundings(self.clock, steady)
-        self.controller = CostController(CLUSTER, self.access(), surroundings, self.limits, settings, self.metrics)
-        self._task = asyncio.create_task(self.controller.run())
+        client_context = ClientContext(self.clock, steady, on_retry=self.retried.append)
+        self.controller = CostController(CLUSTER, self.access(), client_context, self.limits, settings, self.metrics)
+        self.task = self.lag.create_task(self.controller.run())
         await self.settled()
         return self.controller
 
     async def stop(self) -> None:
         """End the controller at once, as a kill does."""
-        task, self._task, self.controller = self._task, None, None
+        task, self.task, self.controller = self.task, None, None
         if task is not None:
             task.cancel()
             await asyncio.wait([task])
@@ -75,15 +81,15 @@ class CostWorld:
 
     async def until(self, condition: Callable[[], object]) -> None:
         def met() -> object:
-            if self._task is not None and self._task.done():
-                self._task.result()
+            if self.task is not None and self.task.done():
+                self.task.result()
             return condition()
 
         await until(met)
 
     async def settled(self) -> None:
         """Wait until the controller knows what the cluster holds and has nothing left to do."""
-        await self.until(self._is_settled)
+        await self.until(self.is_settled)
 
     async def pass_time(self, seconds: float) -> None:
         """Let time pass in steps short enough for watches to be answered on the way."""
@@ -104,7 +110,7 @@ class CostWorld:
 
         await asyncio.wait_for(pass_time(), 20)
 
-    def _is_settled(self) -> bool:
+    def is_settled(self) -> bool:
         controller = self.controller
         if controller is None or not controller.is_connected or not controller.queue.is_idle:
             return False
@@ -162,7 +168,7 @@ class CostWorld:
         self.cluster.set_status(name, change)
 
     def annotate(self, plural: str, name: str, group: str, changes: Mapping[str, str | None]) -> None:
-        """Let somebody else set or remove annotations."""
+        """Let another writer set or remove annotations."""
 
         def change(raw: Obj) -> None:
             annotations = raw["metadata"].setdefault("annotations", {})
@@ -215,18 +221,20 @@ async def cost_world(
     *,
     rules: tuple[Allow, ...] | None = None,
     profile: KueueProfile = CURRENT,
-    kinds: tuple[Kind, ...] | None = None,
+    kinds: tuple[ServedKind, ...] | None = None,
 ) -> AsyncIterator[CostWorld]:
     """Run a cluster without Kueue: the test plays its part."""
     clock = VirtualClock()
     cluster = Cluster(CLUSTER, directory, clock, kinds or profile.kinds(), rules)
     made = CostWorld(clock, cluster, directory)
-    async with cluster.local:
-        cluster.create("namespaces", {"metadata": {"name": NAMESPACE}})
-        try:
-            yield made
-        finally:
-            await made.stop()
+    with measured_loop():
+        async with cluster.local:
+            cluster.create("namespaces", {"metadata": {"name": NAMESPACE}})
+            try:
+                yield made
+                made.lag.check()
+            finally:
+                await made.stop()
 
 
 @asynccontextmanager

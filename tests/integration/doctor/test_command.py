@@ -1,28 +1,18 @@
 """`turnstile doctor`: what it prints, and how it exits."""
 
-import asyncio
 import json
 import time
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+import yaml
+from typer.testing import CliRunner
 
 from localcluster.cluster import Partition
 from manager.cli.app import app
+from tests.integration.doctor.command import doctor
 from tests.integration.doctor.wards import change_kubeconfig, token_until, ward
 from tests.integration.orchestrator.kueue import KUEUE
-from tests.integration.orchestrator.planning import write_configuration
-from tests.integration.orchestrator.world import World
-
-
-async def doctor(made: World, directory: Path, *arguments: str) -> Result:
-    """Run the command, which has the system's clock, on clusters that have it as well."""
-    for cluster in (made.hub, *made.workers.values()):
-        cluster.clock.skew = timedelta(seconds=time.time() - made.clock.now_ns() / 1e9)
-    file = write_configuration(made, directory / "turnstile.yaml")
-    return await asyncio.to_thread(CliRunner().invoke, app, ["doctor", "--config", str(file), *arguments])
 
 
 async def test_nothing_is_found(tmp_path: Path) -> None:
@@ -65,6 +55,21 @@ async def test_a_worker_that_is_not_known_is_exit_code_2(tmp_path: Path) -> None
         result = await doctor(made, tmp_path, "--worker", "w9")
         assert (result.exit_code, result.stdout) == (2, "")
         assert result.stderr == 'error: --worker: there is no worker "w9" (known: w1)\n'
+
+
+@pytest.mark.parametrize("is_renewed", [False, True], ids=["a token in the kubeconfig", "a token file"])
+async def test_only_a_token_that_nothing_renews_is_said_to_end_soon(tmp_path: Path, *, is_renewed: bool) -> None:
+    async with ward(tmp_path, "w1") as made:
+        token = token_until(time.time() + 3 * 24 * 3600)
+        (tmp_path / "token").write_text(token)
+        document = yaml.safe_load(made.hub.local.kubeconfig_path.read_text())
+        document["users"][0]["user"] = {"tokenFile": "token"} if is_renewed else {"token": token}
+        own = tmp_path / "own"
+        own.write_text(yaml.safe_dump(document))
+        result = await doctor(made, tmp_path, "--kubeconfig", str(own))
+        assert "hub: error: token: cluster hub: " in result.stdout, "no cluster accepts that token"
+        assert ("hub: warning: token: the token expires at " in result.stdout) is not is_renewed
+        assert token not in result.stdout + result.stderr
 
 
 async def test_no_secret_is_printed(tmp_path: Path) -> None:

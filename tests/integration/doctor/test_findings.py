@@ -11,9 +11,9 @@ from cryptography import x509
 
 from config.names import CONTROLLER_NAME, MULTIKUEUE_NAME
 from gates.diagnosis.finding import Finding, Topic
+from localcluster.catalogue.registry import all_kinds
 from localcluster.cluster import Partition
-from localcluster.registry import all_kinds
-from localcluster.store import WriteOptions
+from localcluster.store.store import WriteOptions
 from tests.integration.doctor.wards import (
     allowing,
     change_kubeconfig,
@@ -26,10 +26,10 @@ from tests.integration.doctor.wards import (
 )
 from tests.integration.orchestrator.forecasting import give, queue
 from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, Obj, job, workload
-from tests.integration.orchestrator.test_rivals import hub as hub_named
-from tests.integration.orchestrator.test_rivals import kueue_writes_as_itself
+from tests.integration.orchestrator.rivals import hub as hub_named
+from tests.integration.orchestrator.rivals import kueue_writes_as_itself
 from tests.integration.orchestrator.world import CHECK, ORIGIN, SYSTEM, World, running, world
-from tests.virtual_time import VirtualClock
+from tests.support.virtual_time import VirtualClock
 
 WORKER_ROLES = ("worker.yaml", "worker-forecasts.yaml")
 
@@ -108,11 +108,11 @@ WAYS: dict[str, tuple[Callable[[World], None], list[tuple[Topic, str]]]] = {
     "a token that nobody accepts": (wrong_token, [(Topic.TOKEN, UNACCEPTED)]),
     "a token that has ended": (
         ended_token,
-        [(Topic.TOKEN, "the token ended at 2025-06-15T15:05:40Z"), (Topic.TOKEN, UNACCEPTED)],
+        [(Topic.TOKEN, "the token expired at 2025-06-15T15:05:40Z"), (Topic.TOKEN, UNACCEPTED)],
     ),
     "a token that ends soon": (
         ending_token,
-        [(Topic.TOKEN, "the token ends at 2025-06-18T15:06:40Z, in 3 days"), (Topic.TOKEN, UNACCEPTED)],
+        [(Topic.TOKEN, "the token expires at 2025-06-18T15:06:40Z, in 3 days"), (Topic.TOKEN, UNACCEPTED)],
     ),
     "a Secret without a kubeconfig": (
         no_kubeconfig,
@@ -161,8 +161,8 @@ async def test_a_certificate_that_ends_soon(tmp_path: Path) -> None:
         found = [each for each in await findings(made, clock) if each.topic is Topic.TLS and each.cluster == "w1"]
         stamp = ends.strftime("%Y-%m-%dT%H:%M:%SZ")
         assert told(found) == [
-            ("w1", "warning", f"the authority in the kubeconfig ends at {stamp}, in 3 days"),
-            ("w1", "warning", f"the API server's certificate ends at {stamp}, in 3 days"),
+            ("w1", "warning", f"the authority in the kubeconfig expires at {stamp}, in 3 days"),
+            ("w1", "warning", f"the API server's certificate expires at {stamp}, in 3 days"),
         ]
 
 
@@ -230,7 +230,7 @@ async def test_a_kind_of_job_that_only_the_hub_has(tmp_path: Path) -> None:
 async def test_a_worker_whose_kueue_is_too_old_for_gates(tmp_path: Path) -> None:
     kinds = {"w1": all_kinds(preemption_gates=False)}
     async with ward(tmp_path, "w1", kinds=kinds) as made:
-        message = "its Kueue does not know preemption gates: it preempts as soon as it has a copy"
+        message = "its Kueue does not know preemption gates: it preempts as soon as it has a replica"
         assert told(await findings(made)) == [("w1", "error", message)]
         made.options["workers"] = [{"name": "w1", "gates_unsupported": "exclude"}]
         excluded = f"{message} (workers[].gatesUnsupported is exclude)"
@@ -246,7 +246,7 @@ async def test_a_worker_whose_kueue_ignores_gates_is_known_by_our_copies(tmp_pat
         assert [each for each in await findings(made) if each.topic is Topic.GATES] == [], "too early to tell"
         await made.pass_time(40)
         assert told(each for each in await findings(made) if each.topic is Topic.GATES) == [
-            ("w2", "error", "its Kueue ignores preemption gates, as 1 of our copies there show")
+            ("w2", "error", "its Kueue ignores preemption gates, as 1 of our replicas there show")
         ]
 
 
@@ -286,9 +286,13 @@ async def test_namesakes_of_others_are_found(tmp_path: Path) -> None:
             (
                 "w1",
                 "error",
-                "workloads.kueue.x-k8s.io of others are called like ours: team/wl; ours cannot be created there",
+                "workloads.kueue.x-k8s.io that Turnstile did not create take names that it needs: team/wl",
             ),
-            ("w2", "error", "jobs.batch of others are called like ours: team/job-wl; ours cannot be created there"),
+            (
+                "w2",
+                "error",
+                "jobs.batch that Turnstile did not create take names that it needs: team/job-wl",
+            ),
         ]
 
 
@@ -303,7 +307,7 @@ async def test_copies_of_our_own_are_no_namesakes_and_another_hub_with_our_origi
         other["metadata"]["annotations"] = {"multikueue-turnstile.dev/hub": "another"}
         made["w1"].create("workloads", other, KUEUE, NAMESPACE)
         assert told(await findings(made)) == [
-            ("w1", "error", f"another hub marks its workloads.kueue.x-k8s.io there with our origin {ORIGIN}")
+            ("w1", "error", f"another hub marks its workloads.kueue.x-k8s.io there with this hub's origin {ORIGIN}")
         ]
 
 
@@ -313,7 +317,7 @@ async def test_a_rival_is_known_by_what_it_wrote(tmp_path: Path) -> None:
         assert told(await findings(made)) == []
         kueue_writes_as_itself(made, "wl")
         assert told(await findings(made)) == [
-            ("hub", "error", "Kueue's own MultiKueue controller serves our Workloads: it last wrote team/wl")
+            ("hub", "error", "Kueue's own MultiKueue controller serves Turnstile's Workloads: it last wrote team/wl")
         ]
 
 
@@ -354,11 +358,11 @@ def have_no_check(made: World) -> None:
 CHECKS: dict[str, tuple[Callable[[World], None], tuple[str, str, str]]] = {
     "a check without its configuration": (
         lead_nowhere,
-        ("hub", "error", 'AdmissionCheck "mk" leads nowhere: there is no MultiKueueConfig "workers"'),
+        ("hub", "error", 'AdmissionCheck "mk" cannot be used: there is no MultiKueueConfig "workers"'),
     ),
     "a worker that nobody knows": (
         list_a_stranger,
-        ("hub", "error", 'MultiKueueConfig "workers" names workers that are not there: w9'),
+        ("hub", "error", 'MultiKueueConfig "workers" names workers that do not exist: w9'),
     ),
     "no check of ours": (
         have_no_check,

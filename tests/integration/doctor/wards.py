@@ -10,14 +10,14 @@ from typing import Any
 import yaml
 
 from gates.diagnosis.finding import Finding
-from localcluster.auth import Allow
+from localcluster.serving.auth import Allow
 from manager.doctor.rounds import Diagnosis, examine_all
-from tests.clusters import access_to
 from tests.integration.orchestrator.forecasting import give, queue
 from tests.integration.orchestrator.planning import open_hub
 from tests.integration.orchestrator.world import World, steady, world
-from tests.virtual_time import VirtualClock
-from workerclient.cluster import Surroundings
+from tests.support.clusters import access_to
+from tests.support.virtual_time import VirtualClock
+from workerclient.cluster import ClientContext
 
 ROLES = Path(__file__).resolve().parents[3] / "deploy" / "rbac"
 SECONDS = 20.0
@@ -38,8 +38,8 @@ async def ward(directory: Path, *names: str, **options: Any) -> AsyncIterator[Wo
 
 async def examined(made: World, clock: VirtualClock | None = None, only: str | None = None) -> Diagnosis:
     """Examine a world."""
-    surroundings = Surroundings(clock or made.clock, steady)
-    return await examine_all(made.configuration(), access_to(made.hub.local), surroundings, SECONDS, only)
+    client_context = ClientContext(clock or made.clock, steady)
+    return await examine_all(made.configuration(), access_to(made.hub.local), client_context, SECONDS, only)
 
 
 async def findings(made: World, clock: VirtualClock | None = None) -> list[Finding]:

@@ -12,28 +12,28 @@ import aiohttp
 from aiohttp import web
 from prometheus_client import CollectorRegistry, Gauge
 
-from config.choices import HttpAuthorization
-from config.httpsection import Http
-from localcluster.auth import Allow, User
+from config.sections.http import Http
+from config.types.choices import HttpAuthorization
 from localcluster.cluster import LocalCluster
-from localcluster.tls import issue_certificates
-from manager.endpoints import Endpoints
-from tests.clusters import access_to, no_jitter
-from tests.virtual_time import VirtualClock
-from workerclient.cluster import Surroundings
+from localcluster.serving.auth import Allow, TokenUser
+from localcluster.serving.tls import issue_certificates
+from manager.serving.endpoints import Endpoints
+from tests.support.clusters import access_to, no_jitter
+from tests.support.virtual_time import VirtualClock
+from workerclient.cluster import ClientContext
 
 Result = TypeVar("Result")
 
-REVIEWER = User(
+REVIEWER = TokenUser(
     "turnstile",
     "the-token-of-turnstile-itself",
     rules=(Allow(("create",), ("tokenreviews", "subjectaccessreviews")),),
 )
-READER = User("prometheus", "the-token-of-prometheus", rules=(Allow(("get",), paths=("/metrics",)),))
-STRANGER = User("stranger", "the-token-of-somebody-else", rules=())
-OPERATOR = User("operator", "the-token-of-an-operator", rules=(Allow(("get",), paths=("/v1/*",)),))
-ELSEWHERE = User("elsewhere", "a-token-made-for-vault", rules=READER.rules, audiences=("vault",))
-MEANT = User("meant", "a-token-made-for-turnstile", rules=READER.rules, audiences=("turnstile",))
+READER = TokenUser("prometheus", "the-token-of-prometheus", rules=(Allow(("get",), paths=("/metrics",)),))
+STRANGER = TokenUser("stranger", "the-token-of-somebody-else", rules=())
+OPERATOR = TokenUser("operator", "the-token-of-an-operator", rules=(Allow(("get",), paths=("/v1/*",)),))
+ELSEWHERE = TokenUser("elsewhere", "a-token-made-for-vault", rules=READER.rules, audiences=("vault",))
+MEANT = TokenUser("meant", "a-token-made-for-turnstile", rules=READER.rules, audiences=("turnstile",))
 USERS = (REVIEWER, READER, STRANGER, OPERATOR, ELSEWHERE, MEANT)
 
 
@@ -50,7 +50,7 @@ class House:
     writers: list[asyncio.StreamWriter] = field(default_factory=list)
 
     def address(self, door: int = 0) -> tuple[str, int]:
-        host, _, port = self.endpoints.board.addresses[door].rpartition(":")
+        host, _, port = self.endpoints.http_app.addresses[door].rpartition(":")
         return host, int(port)
 
     async def get(self, path: str, token: str = "", door: int = 0) -> tuple[int, str]:
@@ -113,7 +113,7 @@ def write_certificate(directory: Path) -> bytes:
 
 @asynccontextmanager
 async def house(
-    directory: Path, *, users: Sequence[User] = USERS, with_hub: bool = True, **options: Any
+    directory: Path, *, users: Sequence[TokenUser] = USERS, with_hub: bool = True, **options: Any
 ) -> AsyncIterator[House]:
     """Open endpoints with TLS, and by default with the hub's authorization."""
     authority = ssl.create_default_context(cadata=write_certificate(directory).decode())
@@ -123,7 +123,7 @@ async def house(
     clock = VirtualClock()
     async with LocalCluster("hub", directory, users=users) as hub, aiohttp.ClientSession(trust_env=False) as session:
         access = replace(access_to(hub), token=REVIEWER.token, client_certificate=None)
-        endpoints = Endpoints(settings, access, Surroundings(clock, no_jitter))
+        endpoints = Endpoints(settings, access, ClientContext(clock, no_jitter))
         async with endpoints.open(settings) as board:
             registry = CollectorRegistry()
             Gauge("turnstile_sample", "A sample.", registry=registry).set(1)

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from tests.integration.endpoints.house import OPERATOR, READER, House, house, rest_of
-from tests.virtual_time import until
+from tests.support.virtual_time import until
 
 CONNECTIONS = 64
 SECONDS = 10.0
-PER_SECOND = 20
+PER_SECOND = 10
 
 
 async def still_answers(home: House) -> None:
@@ -99,31 +99,31 @@ async def test_an_answer_that_nobody_reads_is_cut_off(tmp_path: Path) -> None:
         _, writer = await home.connect()
         writer.write(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
         writer.transport.pause_reading()  # type: ignore[attr-defined]
-        door = home.endpoints.board.doors[0]
+        listener = home.endpoints.http_app.listeners[0]
         await home.clock.advance(SECONDS + 1)
-        await until(lambda: door.inside == 0)
+        await until(lambda: listener.open_connections == 0)
         writer.transport.abort()
 
 
 @pytest.mark.parametrize("tls", [True, False], ids=["after TLS", "before TLS"])
 async def test_a_thousand_idle_connections_keep_nobody_out(tmp_path: Path, *, tls: bool) -> None:
     async with house(tmp_path) as home, AsyncExitStack() as open_ones:
-        door = home.endpoints.board.doors[0]
+        listener = home.endpoints.http_app.listeners[0]
         for _ in range(1000 if not tls else 3 * CONNECTIONS):
             await home.clock.advance(1 / PER_SECOND)
             _, writer = await home.connect(tls=tls)
             open_ones.callback(writer.close)
-            assert door.inside <= CONNECTIONS + 1
+            assert listener.open_connections <= CONNECTIONS + 1
         await still_answers(home)
         await home.clock.advance(SECONDS + 1)
-        await until(lambda: door.inside == 0)
+        await until(lambda: listener.open_connections == 0)
 
 
 async def test_a_handshake_that_never_ends_is_cut_off(tmp_path: Path) -> None:
     async with house(tmp_path) as home:
         reader, writer = await home.connect(tls=False)
         writer.write(b"\x16\x03\x01")
-        await until(lambda: home.endpoints.board.doors[0].inside == 1)
+        await until(lambda: home.endpoints.http_app.listeners[0].open_connections == 1)
         await home.clock.advance(SECONDS + 1)
         assert await home.meanwhile(rest_of(reader)) == b""
         writer.transport.abort()

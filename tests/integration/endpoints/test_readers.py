@@ -1,16 +1,18 @@
 """Who may read over HTTP, and what everybody else is told."""
 
 import asyncio
+import os
 import ssl
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from config.choices import HttpAuthorization
+from config.types.choices import HttpAuthorization
 from localcluster.cluster import Partition
-from manager.errors import StartupError
-from manager.guards import Verdict
+from manager.base.errors import StartupError
+from manager.serving.authorization import AuthorizationResult
 from tests.integration.endpoints.house import (
     ELSEWHERE,
     MEANT,
@@ -23,6 +25,7 @@ from tests.integration.endpoints.house import (
     house,
     write_certificate,
 )
+from tests.support.virtual_time import until
 
 BURST, RATE = 40, 20
 TOKEN = "a-token-in-a-file-of-its-own"
@@ -86,15 +89,15 @@ async def test_what_the_hub_said_is_remembered_for_a_minute_and_a_refusal_for_te
 async def test_a_flood_of_bad_tokens_asks_the_hub_no_more_than_its_budget(tmp_path: Path) -> None:
     async with house(tmp_path) as home:
         assert (await home.get("/metrics", READER.token))[0] == 200
-        guard = home.endpoints.board.guard
-        assert guard is not None
+        authorizer = home.endpoints.http_app.authorizer
+        assert authorizer is not None
         before, began = home.reviews(), home.clock.monotonic()
 
-        async def flood() -> list[Verdict]:
-            return await asyncio.gather(*(guard.judge(f"guess-{number}", "/metrics") for number in range(200)))
+        async def flood() -> list[AuthorizationResult]:
+            return await asyncio.gather(*(authorizer.authorize(f"guess-{number}", "/metrics") for number in range(200)))
 
         verdicts = await home.meanwhile(flood(), step=0.05)
-        assert set(verdicts) == {Verdict.UNKNOWN, Verdict.UNSURE}
+        assert set(verdicts) == {AuthorizationResult.UNKNOWN, AuthorizationResult.UNSURE}
         assert home.reviews() - before <= BURST + RATE * (home.clock.monotonic() - began)
         assert (await home.get("/metrics", READER.token))[0] == 200
 
@@ -139,8 +142,8 @@ async def test_the_port_for_probes_tells_nothing_else(tmp_path: Path) -> None:
 
 async def prepare_again(home: House) -> None:
     """Do what SIGHUP does."""
-    guard = home.endpoints.prepare(_Whole(home.settings), None)  # type: ignore[arg-type]
-    await guard()
+    go_over = await home.endpoints.prepare(_Whole(home.settings), None)  # type: ignore[arg-type]
+    await go_over()
 
 
 class _Whole:
@@ -157,6 +160,34 @@ async def test_a_new_certificate_and_a_new_token_are_taken_over(tmp_path: Path) 
         await prepare_again(home)
         assert (await home.get("/metrics", "another-token-from-now-on"))[0] == 200
         assert (await home.get("/metrics", TOKEN))[0] == 401
+
+
+async def opened_for_writing(fifo: Path) -> int:
+    """Open a FIFO once something reads it: before that the system refuses."""
+    found: list[int] = []
+
+    def is_open() -> bool:
+        with suppress(OSError):
+            found.append(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK))
+        return bool(found)
+
+    await until(is_open)
+    return found[0]
+
+
+@pytest.mark.parametrize("file", ["tls.crt", "tls.key"])
+async def test_S1_a_file_that_does_not_end_keeps_no_probe_waiting(tmp_path: Path, file: str) -> None:
+    async with house(tmp_path, **with_token(tmp_path)) as home:
+        (tmp_path / file).unlink()
+        os.mkfifo(tmp_path / file)
+        preparing = asyncio.create_task(prepare_again(home))
+        writer = await opened_for_writing(tmp_path / file)
+        assert (await home.get("/metrics", TOKEN))[0] == 200
+        assert not preparing.done()
+        os.close(writer)
+        with pytest.raises(StartupError, match=r"http\.certificateFile: "):
+            await preparing
+        assert (await home.get("/metrics", TOKEN))[0] == 200
 
 
 BROKEN = {

@@ -5,14 +5,14 @@ from typing import Any
 
 from config.api.meta import NANOSECONDS, Condition, conditions
 from config.names import KUEUE_GROUP
-from localcluster.clock import ManualClock
-from localcluster.deletion import DeleteOptions, Propagation
-from localcluster.gc import GarbageCollector
+from localcluster.kinds.clock import ManualClock
 from localcluster.kueue.profile import CURRENT, KueueProfile
 from localcluster.kueue.stand_in import LocalKueue
-from localcluster.patch import merge_patch
-from localcluster.store import Store
-from tests.builders import NAMESPACE, START, Builder, cluster
+from localcluster.store.deletion import DeleteOptions, DeletionPropagation
+from localcluster.store.gc import OwnerGarbageCollector
+from localcluster.store.patch import merge_patch
+from localcluster.store.store import Store
+from tests.support.builders import NAMESPACE, START, Builder, cluster
 
 Json = dict[str, Any]
 
@@ -39,7 +39,7 @@ class Stage:
     def __init__(self, profile: KueueProfile = CURRENT) -> None:
         self.clock = ManualClock(START)
         self.store = Store(profile.kinds(), self.clock)
-        self.gc = GarbageCollector(self.store, lambda: None)
+        self.gc = OwnerGarbageCollector(self.store, lambda: None)
         self.create({"kind": "Namespace", "metadata": {"name": NAMESPACE}})
         self.kueue = LocalKueue(self.store, profile)
 
@@ -112,7 +112,7 @@ class Stage:
     def delete(self, kind: str, name: str) -> "Stage":
         """Let somebody else delete an object, as kubectl does."""
         served = self.store.kind(*_PLURALS[kind])
-        options = DeleteOptions(propagation=Propagation.BACKGROUND)
+        options = DeleteOptions(propagation=DeletionPropagation.BACKGROUND)
         self.store.delete(served, name, NAMESPACE if served.namespaced else "", options)
         return self.settle()
 

@@ -8,9 +8,9 @@ import pytest
 from config.api.meta import conditions, object_key
 from engine.cycles.simulation import Plan, simulate
 from localcluster.kueue.profile import CURRENT, KEP_8303, KueueProfile
-from localcluster.ledger import Change
-from tests.builders import Builder, ClusterQueueBuilder, WorkloadBuilder, cluster_queue, cohort, workload
+from localcluster.store.ledger import Change
 from tests.integration.kueue.stage import GATE, Stage
+from tests.support.builders import Builder, ClusterQueueBuilder, WorkloadBuilder, cluster_queue, cohort, workload
 
 DUMPED = ("Namespace", "ResourceFlavor", "Cohort", "ClusterQueue", "LocalQueue", "Workload")
 

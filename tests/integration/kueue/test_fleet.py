@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from config.api.meta import conditions, is_true
-from localcluster.clock import ManualClock
 from localcluster.cluster import LocalCluster, LocalClusterError
-from localcluster.columns import has_condition, read
-from localcluster.fleet import HUB_NAMESPACE, Fleet, Member
+from localcluster.fleet import HUB_NAMESPACE, LocalFleet, Member
+from localcluster.kinds.clock import ManualClock
+from localcluster.kinds.columns import has_condition, read
 from localcluster.kueue.profile import BEFORE_GATES, KEP_8303
 from localcluster.sample_queues import CHECK, NAMESPACE, QUEUE
-from tests.builders import START
-from tests.job_builder import JobBuilder, job
-from tests.virtual_time import until
+from tests.support.builders import START
+from tests.support.job_builder import JobBuilder, job
+from tests.support.virtual_time import until
 
 
 def objects(cluster: LocalCluster, plural: str, group: str = "kueue.x-k8s.io") -> dict[str, Any]:
@@ -42,7 +42,7 @@ def train(name: str = "train", cpu: int = 8) -> JobBuilder:
 
 
 async def test_the_hub_knows_its_workers_and_how_to_reach_them(tmp_path: Path) -> None:
-    async with Fleet(Member("hub"), [Member("w1"), Member("w2")], tmp_path) as fleet:
+    async with LocalFleet(Member("hub"), [Member("w1"), Member("w2")], tmp_path) as fleet:
         config = objects(fleet.hub, "multikueueconfigs")[CHECK]
         check = objects(fleet.hub, "admissionchecks")[CHECK]
         secrets = objects(fleet.hub, "secrets", "")
@@ -57,7 +57,7 @@ async def test_the_hub_knows_its_workers_and_how_to_reach_them(tmp_path: Path) -
 
 
 async def test_each_cluster_runs_the_jobs_that_are_submitted_to_it(tmp_path: Path) -> None:
-    async with Fleet(Member("hub"), [Member("w1"), Member("w2")], tmp_path) as fleet:
+    async with LocalFleet(Member("hub"), [Member("w1"), Member("w2")], tmp_path) as fleet:
         for worker in fleet.workers:
             submit(worker, train().runs(0))
 
@@ -67,7 +67,7 @@ async def test_each_cluster_runs_the_jobs_that_are_submitted_to_it(tmp_path: Pat
 
 async def test_time_is_the_clusters_own(tmp_path: Path) -> None:
     clock = ManualClock(START)
-    async with Fleet(Member("hub"), [Member("w1", clock=clock)], tmp_path) as fleet:
+    async with LocalFleet(Member("hub"), [Member("w1", clock=clock)], tmp_path) as fleet:
         (worker,) = fleet.workers
         submit(worker, train().runs(3600))
         await until(lambda: read(job_in(worker, "train"), "status.active") == 1)
@@ -78,7 +78,7 @@ async def test_time_is_the_clusters_own(tmp_path: Path) -> None:
 
 
 async def test_a_hub_job_waits_for_the_orchestrator(tmp_path: Path) -> None:
-    async with Fleet(Member("hub"), [Member("w1")], tmp_path) as fleet:
+    async with LocalFleet(Member("hub"), [Member("w1")], tmp_path) as fleet:
         submit(fleet.hub, train().managed_elsewhere())
         await until(lambda: objects(fleet.hub, "workloads") and "QuotaReserved" in conditions(only_workload(fleet.hub)))
 
@@ -90,7 +90,7 @@ async def test_a_hub_job_waits_for_the_orchestrator(tmp_path: Path) -> None:
 
 async def test_members_may_run_different_kueues(tmp_path: Path) -> None:
     workers = [Member("w1", profile=KEP_8303), Member("w2", profile=BEFORE_GATES)]
-    async with Fleet(Member("hub"), workers, tmp_path) as fleet:
+    async with LocalFleet(Member("hub"), workers, tmp_path) as fleet:
         gated = {
             "queueName": QUEUE,
             "podSets": [{"name": "main", "count": 1, "template": {"spec": {"containers": []}}}],
@@ -109,4 +109,4 @@ async def test_members_may_run_different_kueues(tmp_path: Path) -> None:
 
 def test_two_clusters_of_one_name_are_refused(tmp_path: Path) -> None:
     with pytest.raises(LocalClusterError, match="must have different names: hub, w1, w1"):
-        Fleet(Member("hub"), [Member("w1"), Member("w1")], tmp_path)
+        LocalFleet(Member("hub"), [Member("w1"), Member("w1")], tmp_path)

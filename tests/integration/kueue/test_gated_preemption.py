@@ -1,10 +1,10 @@
-"""What a worker's Kueue does with a closed preemption gate: scenarios 74-80 and 91 of the specification."""
+"""What a worker's Kueue does with a closed preemption gate: scenarios MK-74 to 80 and 91."""
 
 import pytest
 
 from localcluster.kueue.profile import BEFORE_GATES, CURRENT, GATES_OFF, KEP_8303, KueueProfile
-from tests.builders import ClusterQueueBuilder, WorkloadBuilder, cluster_queue, workload
 from tests.integration.kueue.stage import GATE, Stage
+from tests.support.builders import ClusterQueueBuilder, WorkloadBuilder, cluster_queue, workload
 
 GATED_MESSAGE = "Workload requires preemption, but it's gated"
 CLOSED = {GATE: "Closed"}

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from localcluster.columns import find_condition, has_condition
-from tests.builders import Builder, ClusterQueueBuilder, admission_check, cluster_queue, workload
+from localcluster.kinds.columns import find_condition, has_condition
 from tests.integration.kueue.stage import GATE, Stage
-from tests.job_builder import JobBuilder, job
+from tests.support.builders import Builder, ClusterQueueBuilder, admission_check, cluster_queue, workload
+from tests.support.job_builder import JobBuilder, job
 
 CHECK = "multikueue"
 

@@ -5,10 +5,18 @@ from collections.abc import Sequence
 import pytest
 
 from config.api.meta import conditions
-from localcluster.tables import IncludeObject, table
-from tests.builders import Builder, ClusterQueueBuilder, WorkloadBuilder, cluster_queue, flavor, local_queue, workload
+from localcluster.serving.tables import IncludeObject, table
 from tests.integration.kueue.stage import Stage
-from tests.job_builder import job
+from tests.support.builders import (
+    Builder,
+    ClusterQueueBuilder,
+    WorkloadBuilder,
+    cluster_queue,
+    flavor,
+    local_queue,
+    workload,
+)
+from tests.support.job_builder import job
 
 
 def queue(cpu: int = 4) -> ClusterQueueBuilder:

@@ -4,7 +4,8 @@ import pytest
 
 from localcluster.kueue.annotations import STOP_SECONDS
 from localcluster.kueue.stand_in import LocalKueue
-from tests.builders import (
+from tests.integration.kueue.stage import Stage
+from tests.support.builders import (
     ClusterQueueBuilder,
     WorkloadBuilder,
     admission_check,
@@ -13,7 +14,6 @@ from tests.builders import (
     local_queue,
     workload,
 )
-from tests.integration.kueue.stage import Stage
 
 CHECK = "multikueue"
 

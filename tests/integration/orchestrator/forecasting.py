@@ -6,13 +6,13 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from gates import marks
+from gates.model import marks
 from localcluster.kueue.profile import CURRENT
 from localcluster.kueue.stand_in import LocalKueue
-from tests.builders import Builder, ClusterQueueBuilder, WorkloadBuilder, cluster, cluster_queue
-from tests.builders import workload as build_workload
 from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, Cluster, Obj
 from tests.integration.orchestrator.world import World, world
+from tests.support.builders import Builder, ClusterQueueBuilder, WorkloadBuilder, cluster, cluster_queue
+from tests.support.builders import workload as build_workload
 
 QUEUE = "main"
 _PLURALS = {
@@ -84,7 +84,7 @@ async def passing(made: World, condition: Callable[[], object], seconds: float =
         if condition():
             return
         await made.clock.advance(seconds)
-        await made._caught_up(wait=False)
+        await made.caught_up(wait=False)
     raise AssertionError("it did not happen")
 
 

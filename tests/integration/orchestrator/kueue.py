@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from config.names import MULTIKUEUE_NAME
-from localcluster.auth import Allow, User
-from localcluster.clock import Timer
 from localcluster.cluster import LocalCluster
-from localcluster.kinds import Kind
-from tests.virtual_time import VirtualClock
+from localcluster.kinds.clock import Timer
+from localcluster.kinds.kinds import ServedKind
+from localcluster.serving.auth import Allow, TokenUser
+from tests.support.virtual_time import VirtualClock
 
 Obj = dict[str, Any]
 
@@ -60,14 +60,14 @@ class Cluster:
         name: str,
         directory: Path,
         clock: VirtualClock,
-        kinds: tuple[Kind, ...] | None = None,
+        kinds: tuple[ServedKind, ...] | None = None,
         rules: tuple[Allow, ...] | None = None,
         local: LocalCluster | None = None,
     ) -> None:
         """Make the cluster, unless there is one already."""
         self.name = name
         self.clock = ClusterClock(clock)
-        users = () if rules is None else (User("limited", LIMITED_TOKEN, rules=rules),)
+        users = () if rules is None else (TokenUser("limited", LIMITED_TOKEN, rules=rules),)
         self.local = local or LocalCluster(name, directory, clock=self.clock, kinds=kinds, users=users)
         self.store = self.local.store
         self.is_limited = rules is not None
@@ -129,6 +129,13 @@ class Cluster:
         kind = self.store.kind(plural, group)
         with self._test_writes():
             return self.store.patch(kind, name, changed, namespace, subresource="status").version.obj
+
+    def identify_as(self, uid: str) -> None:
+        """Give the cluster the identity of another one: it was upgraded, or restored."""
+        found = self.get("namespaces", "kube-system", namespace="")
+        collection = self.store.collection(self.store.kind("namespaces"))
+        metadata = {**found["metadata"], "uid": uid}
+        self.store.ledger.put(collection, ("", "kube-system"), {**found, "metadata": metadata})
 
     # --- Workloads
 

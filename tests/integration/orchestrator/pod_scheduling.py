@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from config.api.meta import ObjectKey
-from engine.pods.answer import Result
-from engine.pods.model import PodModel
 from engine.pods.predict import predict_pod
-from engine.pods.values import Mode
-from localcluster.deletion import DeleteOptions
-from tests.builders import Builder
+from engine.pods.state.model import PodModel
+from engine.pods.values.answer import PodCycleResult
+from engine.pods.values.values import SchedulerMode
+from localcluster.store.deletion import DeleteOptions
 from tests.integration.orchestrator.forecasting import forecasting, record
 from tests.integration.orchestrator.kueue import NAMESPACE, Cluster, Obj
 from tests.integration.orchestrator.world import World
-from tests.pod_builders import pod
+from tests.support.builders import Builder
+from tests.support.pod_builders import pod
 
 HIGH, POLITE = "high", "polite"
 _KINDS = (
@@ -73,7 +73,7 @@ def make_pods(worker: Cluster, sets: list[Obj], workload: str = "wl") -> None:
 class StandInScheduler:
     """Gives every pending pod one cycle at a time."""
 
-    def __init__(self, worker: Cluster, mode: Mode = Mode.V1_36) -> None:
+    def __init__(self, worker: Cluster, mode: SchedulerMode = SchedulerMode.V1_36) -> None:
         self._worker = worker
         self._mode = mode
 
@@ -96,7 +96,7 @@ class StandInScheduler:
         for victim in outcome.victims:
             self.evict(victim.name)
         places = {**outcome.bound, **outcome.nominated}
-        if outcome.result in (Result.SCHEDULED, Result.PREEMPTING):
+        if outcome.result in (PodCycleResult.SCHEDULED, PodCycleResult.PREEMPTING):
             self.bind(key.name, places[key])
             return True
         return False
@@ -130,7 +130,7 @@ async def with_pods(directory: Path, queues: list[Builder], objects: list[Obj], 
             entry = {"metadata": {"name": name}, "value": 100, "preemptionPolicy": policy}
             made["w1"].create("priorityclasses", entry, "scheduling.k8s.io")
         furnish(made["w1"], *objects)
-        link = made._running().fleet.links["w1"]
+        link = made.running_daemon().fleet.links["w1"]
         assert link.pods is not None
         observation = link.pods.observation
         await made.until(lambda: len(observation.model.nodes) == sum(raw["kind"] == "Node" for raw in objects))

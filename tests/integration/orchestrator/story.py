@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from config.names import MULTIKUEUE_NAME
-from gates import marks
-from gates.ledger import parse_openings
+from gates.model import marks
+from gates.wire.annotations import parse_openings
 from localcluster.cluster import LocalCluster
-from localcluster.fleet import Fleet, Member
+from localcluster.fleet import LocalFleet, Member
 from localcluster.kueue.profile import CURRENT, KueueProfile
 from localcluster.sample_queues import CHECK, NAMESPACE, QUEUE
 from tests.integration.orchestrator.kueue import KUEUE, Cluster, ClusterClock, Obj
 from tests.integration.orchestrator.world import ORIGIN, SYSTEM, World
-from tests.job_builder import JobBuilder, job
-from tests.virtual_time import VirtualClock
+from tests.support.job_builder import JobBuilder, job
+from tests.support.virtual_time import VirtualClock
 
 SIGNALS = ("BlockedOnPreemptionGates", "QuotaReservationBlocked")
 
@@ -35,7 +35,7 @@ class Story:
     """What happens to jobs on a hub and its workers."""
 
     world: World
-    fleet: Fleet
+    fleet: LocalFleet
 
     def __getitem__(self, name: str) -> LocalCluster:
         return self.fleet.clusters[name]
@@ -118,13 +118,13 @@ class Story:
 
     # --- time
 
-    def _is_settled(self) -> bool:
+    def is_settled(self) -> bool:
         moved = [kueue.step() for kueue in self.fleet.kueues.values()]
-        return not any(moved) and self.world._is_settled()
+        return not any(moved) and self.world.is_settled()
 
     async def settled(self) -> None:
         """Wait until neither the daemon nor any Kueue has anything left to do."""
-        await self.world.until(self._is_settled)
+        await self.world.until(self.is_settled)
 
     async def until(self, condition: Callable[[], object]) -> None:
         await self.world.until(condition)
@@ -164,7 +164,7 @@ async def story(
     clock = VirtualClock()
     kueues = profiles or {"w1": CURRENT, "w2": CURRENT}
     members = [Member(name, cpu, profile, ClusterClock(clock)) for name, profile in kueues.items()]
-    async with Fleet(Member("hub", "64", clock=ClusterClock(clock)), members, directory) as fleet:
+    async with LocalFleet(Member("hub", "64", clock=ClusterClock(clock)), members, directory) as fleet:
         views = {name: Cluster(name, directory, clock, local=local) for name, local in fleet.clusters.items()}
         given = {
             "hub": {"origin": ORIGIN, "namespace": SYSTEM},

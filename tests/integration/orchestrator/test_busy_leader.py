@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from gates.leadership import Terms
+from config.api.meta import ObjectKey
+from gates.upkeep.leadership import LeaseTimings
 from localcluster.cluster import LocalCluster
-from localcluster.ledger import Change
-from manager.clock import SystemClock
-from manager.election import Candidacy, ElectionThread
-from tests.clusters import access_to, no_jitter
+from localcluster.store.ledger import Change
+from manager.base.clock import SystemClock
+from manager.election.elector import Candidacy, ElectionThread
 from tests.integration.orchestrator.world import SYSTEM
-from workerclient.cluster import Surroundings
-from workerclient.kind import Key
+from tests.support.clusters import access_to, no_jitter
+from workerclient.cluster import ClientContext
 
 RENEWALS = 5
 PATIENCE_SECONDS = 60.0
@@ -66,9 +66,9 @@ class HubThread:
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 async def test_the_lease_is_renewed_while_the_loop_stands_still(tmp_path: Path) -> None:
     with HubThread(tmp_path).running() as served:
-        terms = Terms(lease_seconds=60, renew_seconds=40, retry_seconds=0.05)
-        candidacy = Candidacy(access_to(served.hub), Key(SYSTEM, "turnstile"), "the busy one", terms)
-        election = ElectionThread(candidacy, Surroundings(SystemClock(), no_jitter))
+        terms = LeaseTimings(lease_seconds=60, renew_seconds=40, retry_seconds=0.05)
+        candidacy = Candidacy(access_to(served.hub), ObjectKey(SYSTEM, "turnstile"), "the busy one", terms)
+        election = ElectionThread(candidacy, ClientContext(SystemClock(), no_jitter))
         elected = asyncio.Event()
         async with asyncio.TaskGroup() as group:
             running = group.create_task(election.run(elected.set))

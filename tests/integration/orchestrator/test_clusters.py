@@ -10,12 +10,12 @@ import pytest
 import yaml
 
 from config.names import MULTIKUEUE_NAME, ORIGIN_LABEL
-from gates import marks
-from localcluster.faults import HalfOpen, Latency
-from localcluster.registry import all_kinds
+from gates.model import marks
+from localcluster.catalogue.registry import all_kinds
+from localcluster.serving.faults import HalfOpen, Latency
 from tests.integration.orchestrator.conditions import check, cluster
 from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, job, workload
-from tests.integration.orchestrator.test_following import won_by
+from tests.integration.orchestrator.winning import won_by
 from tests.integration.orchestrator.world import CHECK, CONFIG, ORIGIN, SYSTEM, running
 from tests.integration.orchestrator.world import world as prepared_world
 
@@ -27,7 +27,7 @@ async def test_95_103_a_missing_secret_and_its_arrival_show_in_both_conditions(t
     async with prepared_world(tmp_path, "w1") as world:
         world.hub.delete("secrets", "w1", namespace=SYSTEM)
         await world.start()
-        await world.until(lambda: check(world))
+        await world.until(lambda: check(world) and cluster(world, "w1"))
         message = 'load client config failed: secrets "w1" not found in namespace "turnstile-system"'
         assert cluster(world, "w1") == ("False", "BadKubeConfig", message)
         assert check(world) == ("False", "NoUsableClusters", "Inactive clusters: [w1]")
@@ -52,15 +52,15 @@ async def test_96_a_kubeconfig_file_is_read_again(tmp_path: Path) -> None:
         await world.clock.advance(10)
         await world.connected()
         await world.until(lambda: cluster(world, "w1") == ("True", "Active", "Connected"))
-        old = world._running().fleet.links["w1"].access
+        old = world.running_daemon().fleet.links["w1"].access
         put(file, file.read_text() + "\n# rotated\n")
         await world.clock.advance(10)
         await world.connected()
-        assert world._running().fleet.links["w1"].access == old
+        assert world.running_daemon().fleet.links["w1"].access == old
         kubeconfig = yaml.safe_load(file.read_text())
         kubeconfig["contexts"][0]["context"]["namespace"] = "another"
         put(file, json.dumps(kubeconfig))
-        await world._pass_until(lambda: world._running().fleet.links["w1"].access != old)
+        await world.pass_until(lambda: world.running_daemon().fleet.links["w1"].access != old)
         await world.connected()
         world.queue()
         await world.until(lambda: world.holders() == ["w1"])
@@ -122,7 +122,7 @@ async def test_97_an_insecure_kubeconfig_disconnects_at_once(tmp_path: Path, cha
         assert found[2].startswith("load client config failed: ")
         assert words in found[2]
         assert "secret-word" not in found[2]
-        assert "w1" not in world._running().fleet.links
+        assert "w1" not in world.running_daemon().fleet.links
         assert world["w1"].local.watch_count() == 0
         assert cluster(world, "w2") == ("True", "Active", "Connected")
         world.put_secret("w1")
@@ -164,23 +164,23 @@ async def test_99_101_a_worker_that_comes_back_is_found_without_a_new_kubeconfig
         await world.cut("w1")
         await world.until(lambda: (cluster(world, "w1") or ("",))[0] == "False")
         assert (cluster(world, "w1") or ("", ""))[1] == "ClientConnectionFailed"
-        since = world._running().fleet.links["w1"].report.lost_since_ns
+        since = world.running_daemon().fleet.links["w1"].report.lost_since_ns
         await world.pass_time(120)
-        assert world._running().fleet.links["w1"].report.lost_since_ns == since
+        assert world.running_daemon().fleet.links["w1"].report.lost_since_ns == since
         await world.mend("w1")
         await world.until(lambda: cluster(world, "w1") == ("True", "Active", "Connected"))
-        assert world._running().fleet.links["w1"].report.lost_since_ns is None
+        assert world.running_daemon().fleet.links["w1"].report.lost_since_ns is None
 
 
 async def test_99_looks_in_between_neither_dial_nor_count_and_a_new_kubeconfig_dials_at_once(tmp_path: Path) -> None:
     async with running(tmp_path, "w1") as world:
         await world.cut("w1")
         await world.pass_time(120)
-        counts = world._running().fleet.links["w1"].workloads.reflector.counts
+        counts = world.running_daemon().fleet.links["w1"].workloads.reflector.counts
         dialled = counts.failures
         for _ in range(5):  # the same kubeconfig, read again and again
             world.put_secret("w1")
-            world._running().fleet.poke()
+            world.running_daemon().fleet.poke()
             await world.settled()
         assert counts.failures == dialled
         kubeconfig = yaml.safe_load(world["w1"].kubeconfig())
@@ -292,7 +292,7 @@ async def test_workers_of_the_configuration_file_need_no_multikueuecluster(tmp_p
 
 async def test_104_106_the_collector_takes_only_what_is_ours_and_only_at_the_second_sight(tmp_path: Path) -> None:
     async with running(tmp_path, "w1") as world:
-        identity = world._running().identity
+        identity = world.running_daemon().identity
 
         def remote(name: str, origin: str | None, hub: str) -> None:
             document = workload(name)
@@ -360,9 +360,9 @@ async def test_106_two_hubs_that_want_the_same_name_on_a_worker_take_turns(tmp_p
         await second.start()
         await second.connected("w1")
         second.queue()
-        await second.until(lambda: "a foreign Workload of the same name is on: w1" in second.check()["message"])
+        await second.until(lambda: "a foreign Workload with the same name exists on: w1" in second.check()["message"])
         second.release_quota()  # cleaning up touches nothing of the other's
-        await second.until(lambda: second._running().workloads.is_idle)
+        await second.until(lambda: second.running_daemon().workloads.is_idle)
         second.requeue()
         await second.clock.advance(200)
         assert first["w1"].workload()["metadata"]["uid"] == mine
@@ -374,7 +374,7 @@ async def test_106_two_hubs_that_want_the_same_name_on_a_worker_take_turns(tmp_p
         assert second.hub.condition("Finished") is None
         await second.clock.advance(61)
         await second.until(first["w1"].has_workload)
-        hub = second._running().identity.hub
+        hub = second.running_daemon().identity.hub
         assert first["w1"].workload()["metadata"]["annotations"][marks.HUB] == hub
         await first.clock.advance(200)
         assert first["w1"].workload()["metadata"]["annotations"][marks.HUB] == hub
@@ -387,7 +387,7 @@ async def test_108_coming_and_going_all_the_time_leaves_nothing_behind(tmp_path:
         content = world["w1"].local.kubeconfig_path.read_bytes()
         for number in range(5):
             world.put_secret("w1", content if number % 2 else b"garbage")
-            await world._running().garbage.collect()
+            await world.running_daemon().garbage.collect()
             await asyncio.sleep(0.01)
         world.put_secret("w1", content)
         await world.connected()
@@ -408,5 +408,5 @@ async def test_a_worker_without_a_job_kind_serves_the_others(tmp_path: Path) -> 
         world.queue("plain")
         await world.until(lambda: world.holders("set") == ["w2"] and world.holders("plain") == ["w1", "w2"])
         await world.settled()
-        assert "the kind of the job is not served on: w1" in world.check("set")["message"]
+        assert "the kind of the job is not installed on: w1" in world.check("set")["message"]
         assert "jobsets" in (cluster(world, "w1") or ("", "", ""))[2]

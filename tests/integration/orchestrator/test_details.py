@@ -1,20 +1,22 @@
-"""Scenarios of the specification to the letter, where the tests of the main stories show them only in part."""
+"""Scenarios MK of docs/scenarios.md to the letter, where the tests of the main stories show them only in part."""
 
+import gc
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from config.loading import load_configuration
-from config.problems import ConfigurationError
-from gates import marks
-from localcluster.deletion import DeleteOptions, Propagation
-from localcluster.faults import ServerError
+from config.api.meta import ObjectKey
+from config.loading.loading import load_configuration
+from config.reading.problems import ConfigurationError
+from gates.model import marks
+from gates.wire.records import HubRecord
+from localcluster.serving.faults import ServerError
+from localcluster.store.deletion import DeleteOptions, DeletionPropagation
 from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, Obj, job, workload
-from tests.integration.orchestrator.test_following import won_by
-from tests.integration.orchestrator.test_gates import opened, pending
+from tests.integration.orchestrator.timing import opened, pending
+from tests.integration.orchestrator.winning import won_by
 from tests.integration.orchestrator.world import CONFIG, World, running, world
-from workerclient.kind import Key
 
 FIFTEEN = tuple(f"w{number:02}" for number in range(15, 0, -1))
 """Not in the order of their names: that is what makes the configured order visible."""
@@ -127,7 +129,7 @@ async def test_25_a_config_that_lists_the_same_clusters_wakes_nobody(tmp_path: P
         await world.settled()
         assert world.decisions == []
         world.hub.delete("multikueueconfigs", CONFIG, KUEUE, "")
-        await world.until(lambda: not world._running().workloads.is_idle or world._is_settled())
+        await world.until(lambda: not world.running_daemon().workloads.is_idle or world.is_settled())
         await world.settled()
         assert world.holders() == ["w1"]
         world.list_workers("w1")
@@ -164,7 +166,7 @@ async def test_29_siblings_on_different_clusters_are_an_error(tmp_path: Path) ->
 async def test_32_the_losers_objects_are_gone_before_the_job_is_created(tmp_path: Path) -> None:
     async with running(tmp_path, "w1", "w2") as world:
         await pending(world)
-        identity = world._running().identity
+        identity = world.running_daemon().identity
         left = job("job-wl", managed_by=None)
         left["metadata"]["labels"] |= {
             "kueue.x-k8s.io/multikueue-origin": identity.origin,
@@ -214,7 +216,7 @@ async def test_44_out_of_sync_while_a_retry_is_under_way_writes_nothing(tmp_path
 async def test_46_replicas_and_flips_to_ready_are_counted_once(tmp_path: Path) -> None:
     async with running(tmp_path, "w1", "w2") as world:
         await won_by(world)
-        metrics = world._running().metrics
+        metrics = world.running_daemon().metrics
 
         def count(name: str, cluster: str) -> float:
             return metrics.value(name, cluster_queue="cq", cluster=cluster)
@@ -243,23 +245,26 @@ async def test_46_a_rejection_is_not_counted(tmp_path: Path) -> None:
         owner = world.hub.create("jobs", job("theirs", managed_by=None), "batch", NAMESPACE)
         world.queue(owner=owner)
         await world.until(lambda: world.check()["state"] == "Rejected")
-        assert world._running().metrics.value(ADMITTED, cluster_queue="cq", cluster="w1") == 0
+        assert world.running_daemon().metrics.value(ADMITTED, cluster_queue="cq", cluster="w1") == 0
 
 
 async def test_53_a_deleted_workload_is_forgotten(tmp_path: Path) -> None:
     async with running(tmp_path, "w1") as world:
         await won_by(world)
+        uid = world.hub.get("workloads", "wl", KUEUE)["metadata"]["uid"]
         world.hub.delete("workloads", "wl", KUEUE)
         await world.until(lambda: world.holders() == [])
         await world.settled()
-        assert Key(NAMESPACE, "wl") not in world._running()._reconciler._known
+        world.looks.clear()
+        gc.collect()
+        assert not [each for each in gc.get_objects() if isinstance(each, HubRecord) and each.uid == uid]
 
 
 async def test_55_a_deleted_hub_job_takes_everything_along_without_the_collector(tmp_path: Path) -> None:
     async with running(tmp_path, "w1", "w2", gc_interval="0") as world:
         await won_by(world)
         store = world.hub.store
-        background = DeleteOptions(propagation=Propagation.BACKGROUND)
+        background = DeleteOptions(propagation=DeletionPropagation.BACKGROUND)
         store.delete(store.kind("jobs", "batch"), "job-wl", NAMESPACE, background)
         await world.until(lambda: not world.hub.has_workload())
         await world.until(lambda: world.holders() == [] and not world["w1"].find("jobs", "job-wl", "batch"))
@@ -313,7 +318,7 @@ async def test_92_a_short_timeout_is_kept_to_the_second(tmp_path: Path) -> None:
         await world.until(lambda: opened(world) == ["w1"])
         world["w2"].block()
         await world.settled()
-        opening = world._running().hub.workload(Key(NAMESPACE, "wl")).openings[0]  # type: ignore[union-attr]
+        opening = world.running_daemon().hub.workload(ObjectKey(NAMESPACE, "wl")).openings[0]  # type: ignore[union-attr]
         left = 30 - (world.clock.now_ns() - opening.opened_ns) / 1e9
         await world.pass_time(left - 0.001)
         assert opened(world) == ["w1"]

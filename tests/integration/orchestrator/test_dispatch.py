@@ -1,4 +1,4 @@
-"""Who gets a replica, in what form and when; numbers are those of the MultiKueue specification."""
+"""Who gets a replica, in what form and when; numbers are those of docs/scenarios.md."""
 
 from pathlib import Path
 from typing import Any
@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from config.names import MULTIKUEUE_NAME, ORIGIN_LABEL
-from gates import marks
+from gates.model import marks
 from localcluster.cluster import Partition
-from localcluster.faults import ServerError
+from localcluster.serving.faults import ServerError
 from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, job, workload
 from tests.integration.orchestrator.world import CONFIG, ORIGIN, World, running, world
 
@@ -96,7 +96,7 @@ async def test_09_a_job_that_cannot_be_read_is_no_reason_to_reject(tmp_path: Pat
         await made.connected()
         made.queue()
         await made.until(lambda: made.decisions)
-        await made.until(lambda: made._running().workloads.is_idle)
+        await made.until(lambda: made.running_daemon().workloads.is_idle)
         assert made.check()["state"] == "Pending"
         assert made.holders() == []
         made.hub.local.faults.clear()

@@ -1,24 +1,15 @@
-"""The winner and what follows from it: jobs, status, finish, eviction, deletion; numbers are the specification's."""
+"""The winner and what follows from it: jobs, status, finish, eviction, deletion; by docs/scenarios.md."""
 
 from pathlib import Path
 from typing import Any
 
-from gates import marks
-from localcluster.faults import ServerError
+from gates.model import marks
+from localcluster.serving.faults import ServerError
 from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, job, workload
-from tests.integration.orchestrator.world import World, running
+from tests.integration.orchestrator.winning import won_by
+from tests.integration.orchestrator.world import running
 
 READY = 'The workload was admitted on "w1"'
-
-
-async def won_by(world: World, name: str = "w1") -> None:
-    """Bring a Workload to where it runs on a worker."""
-    world.queue()
-    await world.until(lambda: len(world.holders()) == len(world.workers))
-    world[name].admit()
-    await world.until(lambda: world.check()["state"] == "Ready")
-    await world.until(lambda: world[name].find("jobs", "job-wl", "batch"))
-    await world.settled()
 
 
 # --- winner, sync, finish
@@ -136,7 +127,7 @@ async def test_40_105_a_foreign_job_of_the_same_name_survives_and_holds_the_work
         world.queue()
         await world.until(lambda: world.holders() == ["w1"])
         world["w1"].admit()
-        await world.until(lambda: "a job of the same name that is not ours" in world.check()["message"])
+        await world.until(lambda: "a job of the same name that Turnstile did not create" in world.check()["message"])
         assert world.check()["state"] == "Pending"
         world["w1"].finish()
         await world.settled()

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from localcluster.faults import Latency
 from localcluster.kueue.profile import CURRENT
 from localcluster.kueue.stand_in import LocalKueue
-from tests.builders import Builder
+from localcluster.serving.faults import Latency
 from tests.integration.orchestrator.forecasting import (
     begin,
     forecasting,
@@ -23,6 +22,7 @@ from tests.integration.orchestrator.forecasting import (
 )
 from tests.integration.orchestrator.kueue import KUEUE, Obj
 from tests.integration.orchestrator.world import World, world
+from tests.support.builders import Builder
 
 TWO_SMALL = [queue(), tenant("a", 2), tenant("b", 2)]
 ONE_LARGE = [queue(), tenant("c", 4)]

@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from localcluster.auth import Allow
-from localcluster.fields import resource
+from localcluster.catalogue.registry import all_kinds
+from localcluster.kinds.fields import resource
+from localcluster.kinds.structural.builder import preserved, string
 from localcluster.kueue.profile import CURRENT
-from localcluster.registry import all_kinds
-from localcluster.structural.builder import preserved, string
-from tests.builders import Builder
+from localcluster.serving.auth import Allow
 from tests.integration.orchestrator.forecasting import (
     begin,
     forecasting,
@@ -25,6 +24,7 @@ from tests.integration.orchestrator.forecasting import (
 )
 from tests.integration.orchestrator.kueue import KUEUE
 from tests.integration.orchestrator.world import running
+from tests.support.builders import Builder
 
 
 async def test_a_preemption_is_forecast_and_found_exact(tmp_path: Path) -> None:
@@ -40,9 +40,8 @@ async def test_a_preemption_is_forecast_and_found_exact(tmp_path: Path) -> None:
         assert found["victims"][0]["reason"] == "InClusterQueue"
         assert found["flavors"] == {"cpu": "f"}
         assert found["cost"]["victims"] == 1
-        assert world.daemon is not None
-        assert world.daemon.forecasts is not None
-        assert world.daemon.forecasts.results("w1") == ("exact",)
+        forecasts = world.daemon.forecasts if world.daemon is not None else None
+        await world.until(lambda: forecasts is not None and forecasts.results("w1") == ("exact",))
         assert [event["reason"] for event in world.events() if event["reason"] == "ForecastMissed"] == []
 
 
@@ -114,6 +113,7 @@ async def test_a_kind_that_may_not_be_read_costs_the_forecast_and_nothing_else(t
     rules = (
         Allow(("*",), ("workloads", "workloads/status", "workloads/finalizers"), (KUEUE,)),
         Allow(("*",), ("jobs", "jobs/status"), ("batch",)),
+        Allow(("get",), ("namespaces",), ("",)),
     )
     async with running(tmp_path, "w1", limited={"w1": rules}, forecast={"enabled": True}) as world:
         world.queue()

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from config.names import MULTIKUEUE_NAME
+from localcluster.catalogue.registry import all_kinds
 from localcluster.cluster import LocalCluster
-from localcluster.faults import Latency
-from localcluster.registry import all_kinds
+from localcluster.serving.faults import Latency
 from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE
-from tests.integration.orchestrator.test_gates import T, pending
+from tests.integration.orchestrator.timing import T, pending
 from tests.integration.orchestrator.world import running
 
 
@@ -61,10 +61,12 @@ async def test_90_a_worker_whose_schema_is_upgraded_is_used_again(tmp_path: Path
         await world.until(lambda: world.holders() == ["w1"])
         await world.settled()
         old = world["w2"]
+        identity = old.get("namespaces", "kube-system", namespace="")["metadata"]["uid"]
         await old.local.stop()
         async with LocalCluster("w2", tmp_path / "upgraded", clock=old.clock) as upgraded:
             world.workers["w2"].local, world.workers["w2"].store = upgraded, upgraded.store
             old.create("namespaces", {"metadata": {"name": NAMESPACE}})
+            old.identify_as(identity)
             world.put_secret("w2")
             await world.connected()
             await world.until(lambda: world.holders() == ["w1", "w2"])

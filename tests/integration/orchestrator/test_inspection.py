@@ -2,30 +2,18 @@
 
 import asyncio
 import json
+import socket
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
-from manager.api import serve_api
 from manager.cli.app import app
+from manager.serving.socket_server import serve_api
+from tests.integration.orchestrator.commands import command
 from tests.integration.orchestrator.forecasting import forecasting, passing, queue, submit, tenant
-from tests.integration.orchestrator.world import World
 
 SETTING = {"w1": [queue(), tenant("low")], "w2": [queue(8), tenant("other", 2)]}
-
-
-async def command(made: World, socket: Path, *arguments: str) -> Result:
-    """Run a command beside the daemon."""
-    assert made.daemon is not None
-    async with asyncio.TaskGroup() as group:
-        serving = group.create_task(serve_api(socket, made.daemon.inspector))
-        await made.until(socket.is_socket)
-        result = await asyncio.to_thread(
-            CliRunner(env={"HOME": "/none", "KUBECONFIG": ""}).invoke, app, [*arguments, "--socket", str(socket)]
-        )
-        serving.cancel()
-    return result
 
 
 async def test_a_waiting_workload_is_explained_with_a_forecast_of_every_worker(tmp_path: Path) -> None:
@@ -39,7 +27,7 @@ async def test_a_waiting_workload_is_explained_with_a_forecast_of_every_worker(t
         assert lines[0] == "Workload team/wl"
         assert lines[1].startswith("queue     LocalQueue main, ClusterQueue cq, for ")
         assert lines[2] == "state     check mk is Pending"
-        assert lines[3] == "next      nobody asks to preempt; the first worker to admit wins"
+        assert lines[3] == "next      no worker asks to preempt; the first worker to admit wins"
         assert lines[5].split() == ["WORKER", "GATE", "WOULD", "SAYS"]
         assert "Preempts 1 workload(s), 1 pod(s), for cpu=f" in lines[6]
         assert "Fits in cpu=f" in lines[7]
@@ -54,7 +42,7 @@ async def test_status_lists_workers_and_workloads(tmp_path: Path) -> None:
         await made.settled()
         workers = await command(made, tmp_path / "s", "status", "workers")
         assert [line.split() for line in workers.stdout.splitlines()] == [
-            ["NAME", "CONNECTION", "COPIES", "FORECASTS", "EXACT", "MESSAGE"],
+            ["NAME", "CONNECTION", "REPLICAS", "FORECASTS", "EXACT", "MESSAGE"],
             ["w1", "Connected", "0", "reliable", "-", "-"],
             ["w2", "Connected", "1", "reliable", "-", "-"],
         ]
@@ -72,12 +60,13 @@ async def test_an_unknown_workload_is_one_sentence(tmp_path: Path) -> None:
 
 async def test_the_socket_is_for_its_owner_and_replaces_one_that_was_left(tmp_path: Path) -> None:
     async with forecasting(tmp_path, {"w1": [queue()]}) as made:
-        (tmp_path / "s").write_text("left by a process that was killed")
+        with socket.socket(socket.AF_UNIX) as killed:
+            killed.bind(str(tmp_path / "s"))
+        assert (tmp_path / "s").stat().st_mode & 0o777 != 0o600
         assert made.daemon is not None
         async with asyncio.TaskGroup() as group:
             serving = group.create_task(serve_api(tmp_path / "s", made.daemon.inspector))
-            await made.until((tmp_path / "s").is_socket)
-            await made.until(lambda: (tmp_path / "s").stat().st_mode & 0o777 == 0o600)
+            await made.until(lambda: (tmp_path / "s").exists() and (tmp_path / "s").stat().st_mode & 0o777 == 0o600)
             serving.cancel()
 
 
@@ -93,6 +82,6 @@ def test_without_a_daemon_there_is_one_sentence_and_exit_code_3(tmp_path: Path, 
         app, [*arguments, "--socket", str(tmp_path / "none")]
     )
     assert result.exit_code == 3
-    assert f"; the hub cannot be asked instead: there is no kubeconfig ({tmp_path}/.kube/config)" in result.stderr
+    assert f"; the hub cannot be read instead: there is no kubeconfig ({tmp_path}/.kube/config)" in result.stderr
     assert result.stderr.startswith(f"error: no daemon answers on {tmp_path}/none (No such file or directory); is ")
     assert len(result.stderr.splitlines()) == 1

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from localcluster.cluster import Partition
-from localcluster.faults import HalfOpen, Latency, ServerError
-from tests.integration.orchestrator.test_following import won_by
+from localcluster.serving.faults import HalfOpen, Latency, ServerError
+from tests.integration.orchestrator.winning import won_by
 from tests.integration.orchestrator.world import running
 
 
@@ -30,7 +30,7 @@ async def test_isolation_a_winner_that_hangs_is_not_looked_at_over_and_over(tmp_
         await world.settled()
         world["w1"].local.faults.add(HalfOpen(), verb="create", plural="jobs")
         world["w1"].admit()
-        await world.until(lambda: world._running().lanes.in_flight)
+        await world.until(lambda: world.running_daemon().slots.in_flight)
         world.decisions.clear()
         await world.pass_time(8, settle=False)
         assert len(world.decisions) < 5

@@ -1,43 +1,19 @@
 """Every kind of job on its way to a worker and back, elastic jobs, and groups of pods."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from config.choices import Integration
 from config.names import MULTIKUEUE_NAME, ORIGIN_LABEL
-from gates import marks
+from config.types.choices import Integration
 from gates.jobs.copying import PREBUILT, field_at
 from gates.jobs.kinds import SHIPPED, JobKind
-from localcluster.columns import age_column
-from localcluster.fields import resource
-from localcluster.kinds import Kind
-from localcluster.registry import all_kinds
-from localcluster.structural.builder import preserved
+from gates.model import marks
+from localcluster.catalogue.registry import all_kinds
+from tests.integration.orchestrator.job_kinds import KINDS, RAY, Obj, cpu_group, elastic_workload, loose, ray_cluster
 from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, job, workload
 from tests.integration.orchestrator.world import ORIGIN, World, running
 
-Obj = dict[str, Any]
-
-
-def loose(kind: JobKind) -> Kind:
-    """Serve a kind as an adapter sees it: everything in spec and status is kept."""
-    return Kind(
-        group=kind.group,
-        version=kind.version,
-        kind=kind.kind,
-        plural=kind.plural,
-        singular=kind.kind.lower(),
-        namespaced=True,
-        has_status=True,
-        schema=resource({"spec": preserved(), "status": preserved()}),
-        columns=(age_column(),),
-    )
-
-
-SERVED = {(kind.group, kind.kind) for kind in all_kinds()}
-KINDS = (*all_kinds(), *(loose(kind) for kind in SHIPPED if (kind.group, kind.kind) not in SERVED))
 LOOSE = [kind for kind in SHIPPED if kind.managed_by is not None and kind.kind != "Job"]
 
 
@@ -254,20 +230,10 @@ def elastic_job(parallelism: int) -> Obj:
     return document
 
 
-def elastic_workload(world: World, name: str, owner: Obj, count: int, replaces: str | None = None) -> None:
-    document = workload(name, owner)
-    document["metadata"]["annotations"] = {marks.ELASTIC: "true"}
-    if replaces:
-        document["metadata"]["annotations"][marks.REPLACED_SLICE] = replaces
-    document["spec"]["podSets"][0]["count"] = count
-    world.hub.create("workloads", document, KUEUE, NAMESPACE)
-    world.give_check(name)
-
-
 async def test_112_an_elastic_job_shrinks_in_place_and_grows_by_a_new_slice(tmp_path: Path) -> None:
     async with running(tmp_path, "w1", "w2") as world:
         owner = world.hub.create("jobs", elastic_job(3), "batch", NAMESPACE)
-        elastic_workload(world, "first", owner, 3)
+        elastic_workload(world, "first", owner, main=3)
         world.hub.reserve("first")
         await world.until(lambda: len(world.holders("first")) == 2)
         world["w1"].admit("first")
@@ -281,7 +247,7 @@ async def test_112_an_elastic_job_shrinks_in_place_and_grows_by_a_new_slice(tmp_
         uid = world["w1"].get("jobs", "elastic", "batch")["metadata"]["uid"]
         # up: the job grows first, and the old slice must not pass that on
         world.hub.change("jobs", "elastic", lambda j: j["spec"].update(parallelism=5), "batch")
-        elastic_workload(world, "second", owner, 5, replaces=f"{NAMESPACE}/first")
+        elastic_workload(world, "second", owner, replaces=f"{NAMESPACE}/first", main=5)
         await world.settled()
         assert world["w1"].get("jobs", "elastic", "batch")["spec"]["parallelism"] == 2
         assert world.holders("second") == []
@@ -302,7 +268,7 @@ async def test_112_an_elastic_job_shrinks_in_place_and_grows_by_a_new_slice(tmp_
 async def test_112_other_drift_of_an_elastic_replica_makes_it_anew(tmp_path: Path) -> None:
     async with running(tmp_path, "w1") as world:
         owner = world.hub.create("jobs", elastic_job(3), "batch", NAMESPACE)
-        elastic_workload(world, "first", owner, 3)
+        elastic_workload(world, "first", owner, main=3)
         world.hub.reserve("first")
         await world.until(lambda: world.holders("first") == ["w1"])
         uid = world["w1"].workload("first")["metadata"]["uid"]
@@ -313,28 +279,11 @@ async def test_112_other_drift_of_an_elastic_replica_makes_it_anew(tmp_path: Pat
         assert world["w1"].workload("first")["spec"]["queueName"] == "main"
 
 
-RAY = "ray.io"
-
-
-def ray_cluster(replicas: int, **spec: Any) -> Obj:
-    groups = [
-        {"groupName": "cpu", "replicas": replicas, "template": {"hub": True}},
-        {"groupName": "gpu", "replicas": 1, "numOfHosts": 2, "template": {}},
-    ]
-    metadata = {"name": "ray", "annotations": {marks.ELASTIC: "true"}}
-    return {"metadata": metadata, "spec": {"managedBy": MULTIKUEUE_NAME, "workerGroupSpecs": groups, **spec}}
-
-
-def cpu_group(cluster: Any) -> Obj:
-    group: Obj = cluster.get("rayclusters", "ray", RAY)["spec"]["workerGroupSpecs"][0]
-    return group
-
-
 async def test_112_an_elastic_ray_cluster_is_resized_group_by_group(tmp_path: Path) -> None:
     """Lessons of Kueue 0.19.0 and 0.19.1: a remote RayCluster was never resized, or resized before its quota."""
     async with running(tmp_path, "w1", jobs={"integrations": ["ray.io/raycluster"]}) as world:
         owner = world.hub.create("rayclusters", ray_cluster(3), RAY, NAMESPACE)
-        elastic_workload(world, "first", owner, 6)  # a head, 3 and 2
+        elastic_workload(world, "first", owner, head=1, cpu=3, gpu=2)
         world.hub.reserve("first")
         await world.until(lambda: world.holders("first") == ["w1"])
         world["w1"].admit("first")
@@ -345,12 +294,12 @@ async def test_112_an_elastic_ray_cluster_is_resized_group_by_group(tmp_path: Pa
             "rayclusters", "ray", lambda r: r["spec"]["workerGroupSpecs"][0].update(template=injected), RAY
         )
         world.hub.change("rayclusters", "ray", lambda r: r["spec"]["workerGroupSpecs"][0].update(replicas=2), RAY)
-        world.hub.change("workloads", "first", lambda w: w["spec"]["podSets"][0].update(count=5), KUEUE)
+        world.hub.change("workloads", "first", lambda w: w["spec"]["podSets"][1].update(count=2), KUEUE)
         await world.until(lambda: cpu_group(world["w1"])["replicas"] == 2)
         assert cpu_group(world["w1"])["template"] == injected
         # up: nothing before the new slice has its quota
         world.hub.change("rayclusters", "ray", lambda r: r["spec"]["workerGroupSpecs"][0].update(replicas=7), RAY)
-        elastic_workload(world, "second", owner, 10, replaces=f"{NAMESPACE}/first")
+        elastic_workload(world, "second", owner, replaces=f"{NAMESPACE}/first", head=1, cpu=7, gpu=2)
         await world.settled()
         assert cpu_group(world["w1"])["replicas"] == 2
         world.hub.reserve("second")
@@ -367,7 +316,7 @@ async def test_an_elastic_ray_cluster_that_sizes_itself_is_rejected_up_front(tmp
     """Lesson of Kueue 0.19.1: it was accepted first and deleted later."""
     async with running(tmp_path, "w1", jobs={"integrations": ["ray.io/raycluster"]}) as world:
         owner = world.hub.create("rayclusters", ray_cluster(3, enableInTreeAutoscaling=True), RAY, NAMESPACE)
-        elastic_workload(world, "first", owner, 6)
+        elastic_workload(world, "first", owner, head=1, cpu=3, gpu=2)
         world.hub.reserve("first")
         await world.until(lambda: world.check("first")["state"] == "Rejected")
         assert "an elastic RayCluster with spec.enableInTreeAutoscaling" in world.check("first")["message"]

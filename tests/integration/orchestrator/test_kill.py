@@ -3,49 +3,18 @@
 The daemon dies while the server carries out its n-th write, so the write happened and its answer was never read.
 """
 
-import asyncio
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from gates import marks
+from gates.model import marks
 from localcluster.cluster import Partition
-from tests.integration.orchestrator.kueue import Cluster
-from tests.integration.orchestrator.world import World, running
-from tests.virtual_time import until
+from tests.integration.orchestrator.killing import Killer
+from tests.integration.orchestrator.world import running
+from tests.support.virtual_time import until
 
 LAST = 20
 """More than the daemon's writes in the story."""
-
-
-class Killer:
-    """Kills the daemon at its n-th write and starts another one."""
-
-    def __init__(self, world: World, at: int) -> None:
-        self.world = world
-        self.left = at
-        for cluster in (world.hub, *world.workers.values()):
-            for collection in cluster.store.ledger.collections.values():
-                collection.listen(self.listener(cluster))
-
-    def listener(self, cluster: Cluster) -> Callable[[object], None]:
-        return lambda _change: None if cluster.is_test_writing else self.written()
-
-    def written(self) -> None:
-        self.left -= 1
-        if self.left == 0 and self.world._task is not None:
-            self.world._task.cancel()
-
-    async def until(self, condition: Callable[[], object]) -> None:
-        """Wait for a condition through a death of the daemon."""
-        waiting = asyncio.create_task(until(condition))
-        while not waiting.done():
-            if self.world._task is not None and self.world._task.done():
-                await self.world.stop()
-                await self.world.start()
-            await asyncio.sleep(0.001)
-        await waiting
 
 
 async def test_59_a_job_created_just_before_a_kill_is_not_run_twice(tmp_path: Path) -> None:
@@ -57,9 +26,9 @@ async def test_59_a_job_created_just_before_a_kill_is_not_run_twice(tmp_path: Pa
         killed: list[bool] = []
 
         def kill(_change: object) -> None:
-            if world._task is not None and not killed:
+            if world.task is not None and not killed:
                 killed.append(True)
-                world._task.cancel()
+                world.task.cancel()
 
         store = world["w1"].store
         store.collection(store.kind("jobs", "batch")).listen(kill)
@@ -94,7 +63,7 @@ async def test_a_kill_after_any_write_leads_to_the_same_end(tmp_path: Path, at: 
         world["w1"].block()
         await killer.until(lambda: world["w1"].gate() == "Open")
         world["w2"].block()
-        await killer.until(world._is_settled)
+        await killer.until(world.is_settled)
         assert world["w2"].gate() == "Closed"
         world["w1"].admit()
         await killer.until(lambda: world.check()["state"] == "Ready" and world.holders() == ["w1"])
@@ -104,7 +73,7 @@ async def test_a_kill_after_any_write_leads_to_the_same_end(tmp_path: Path, at: 
         world["w1"].finish()
         await killer.until(lambda: world.hub.condition("Finished") and world.holders() == [])
         await killer.until(lambda: world["w1"].find("jobs", "job-wl", "batch") is None)
-        await killer.until(world._is_settled)
+        await killer.until(world.is_settled)
         assert world.hub.workload()["metadata"]["annotations"][marks.GATE_OPENINGS].count('"cluster"') == 1
         assert world["w2"].find("jobs", "job-wl", "batch") is None
         assert len(world.events()) <= 1

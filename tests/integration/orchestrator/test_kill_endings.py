@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from localcluster.cluster import Partition
+from tests.integration.orchestrator.killing import Killer
 from tests.integration.orchestrator.kueue import KUEUE
-from tests.integration.orchestrator.test_following import won_by
-from tests.integration.orchestrator.test_kill import Killer
+from tests.integration.orchestrator.winning import won_by
 from tests.integration.orchestrator.world import World, running
 
 LAST = 12
@@ -53,7 +53,7 @@ async def evicted_on_the_hub(world: World, killer: Killer) -> None:
     await killer.until(lambda: world["w1"].condition("DeactivationTarget"))
     world["w1"].change("workloads", "wl", lambda w: w["spec"].update(active=False), KUEUE)
     world["w1"].evict(reason="DeactivatedDueToEvictedOnManagerCluster")
-    await killer.until(world._is_settled)
+    await killer.until(world.is_settled)
     assert world.holders() == ["w1"]
     await dispatched_again(world, killer)
 

@@ -9,20 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from gates.leadership import Terms
+from config.api.meta import ObjectKey
+from gates.upkeep.leadership import LeaseTimings
 from localcluster.cluster import LocalCluster, Partition
-from localcluster.faults import Latency
-from manager.kinds import CONFIG_MAPS, LEASES
-from manager.leadership import Elector, LeadershipLostError
-from tests.clusters import access_to, no_jitter
+from localcluster.serving.faults import Latency
+from manager.base.kinds import CONFIG_MAPS, LEASES
+from manager.election.leadership import Elector, LeadershipLostError
 from tests.integration.orchestrator.world import SYSTEM, running
-from tests.virtual_time import VirtualClock, let_run, until
-from workerclient.cluster import ClusterClient, Surroundings
-from workerclient.errors import Fenced, Unavailable
-from workerclient.kind import Key
+from tests.support.clusters import access_to, no_jitter
+from tests.support.virtual_time import VirtualClock, let_run, until
+from workerclient.base.errors import Fenced, Unavailable
+from workerclient.cluster import ClientContext, ClusterClient
 
-LEASE = Key(SYSTEM, "turnstile")
-TERMS = Terms()
+LEASE = ObjectKey(SYSTEM, "turnstile")
+TERMS = LeaseTimings()
 
 
 @dataclass
@@ -80,7 +80,7 @@ async def race(directory: Path) -> AsyncIterator[Race]:
         hub.store.create(hub.store.kind("namespaces"), {"metadata": {"name": SYSTEM}})
         instances = []
         for name in ("first", "second"):
-            client = ClusterClient("hub", access_to(hub), Surroundings(clock, no_jitter))
+            client = ClusterClient("hub", access_to(hub), ClientContext(clock, no_jitter))
             instances.append(Instance(Elector(client, LEASE, name, TERMS, clock, no_jitter), client))
         made = Race(hub, clock, *instances)
         made.first.stand()
@@ -171,7 +171,7 @@ async def test_confirming_asks_the_hub(tmp_path: Path) -> None:
 async def test_nothing_is_sent_without_leave(tmp_path: Path) -> None:
     async with LocalCluster("hub", tmp_path) as hub:
         asked = hub.faults.add(Latency(0), verb="create")
-        client = ClusterClient("hub", access_to(hub), Surroundings(VirtualClock(), no_jitter, may_write=lambda: False))
+        client = ClusterClient("hub", access_to(hub), ClientContext(VirtualClock(), no_jitter, may_write=lambda: False))
         with pytest.raises(Fenced, match="does not hold the Lease"):
             await client.resource(CONFIG_MAPS).create({"metadata": {"name": "a", "namespace": "default"}})
         await client.close()
@@ -182,8 +182,8 @@ async def test_leave_that_is_lost_while_a_request_waits_for_its_connection_holds
     async with LocalCluster("hub", tmp_path) as hub:
         asked = hub.faults.add(Latency(0), verb="create")
         leave = iter([True, False])
-        surroundings = Surroundings(VirtualClock(), no_jitter, may_write=lambda: next(leave))
-        client = ClusterClient("hub", access_to(hub), surroundings)
+        client_context = ClientContext(VirtualClock(), no_jitter, may_write=lambda: next(leave))
+        client = ClusterClient("hub", access_to(hub), client_context)
         with pytest.raises(Unavailable, match="may no longer write"):
             await client.resource(CONFIG_MAPS).create({"metadata": {"name": "a", "namespace": "default"}})
         await client.close()

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from config.sections import Logging
-from localcluster.faults import ServerError
-from manager.logs import configure_logging
+from config.sections.sections import Logging
+from localcluster.serving.faults import ServerError
+from manager.logging.logs import configure_logging
+from tests.integration.orchestrator.kueue import KUEUE
 from tests.integration.orchestrator.world import running
 
 Line = dict[str, Any]
@@ -62,3 +63,25 @@ async def test_a_failure_names_the_decision_that_led_to_it(tmp_path: Path, log: 
         assert failed["cause"] in {
             line["cause"] for line in log.of("workload.decided") if "CreateReplica" in line["actions"]
         }
+
+
+async def test_garbage_is_reported_as_removed_only_once_it_is(tmp_path: Path, log: Log) -> None:
+    async with running(tmp_path, "w1") as world:
+        world.queue()
+        await world.until(lambda: world.holders() == ["w1"])
+        await world.cut("w1")
+        world.hub.delete("workloads", "wl", KUEUE)
+        world.hub.delete("jobs", "job-wl", "batch")
+        await world.settled()
+        refused = world["w1"].local.faults.add(ServerError(), plural="workloads", verb="delete")
+        await world.mend("w1")
+        await world.connected("w1")
+        await world.pass_time(150)
+        assert refused.hits
+        assert world.holders() == ["w1"]
+        assert log.of("garbage.removed") == []
+        world["w1"].local.faults.clear()
+        await world.pass_time(150)
+        await world.until(lambda: world.holders() == [])
+        (removed,) = log.of("garbage.removed")
+        assert (removed["worker"], removed["kind"], removed["name"]) == ("w1", "Workload", "team/wl")

@@ -1,11 +1,15 @@
 """Workers that go away while a Workload runs there; L is the grace, `workerLostTimeout`."""
 
+from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
+from gates.model import marks
 from localcluster.cluster import Partition
-from manager.absences import NAME
+from manager.clusters.lost_workers import NAME
 from tests.integration.orchestrator.kueue import KUEUE
-from tests.integration.orchestrator.test_following import won_by
+from tests.integration.orchestrator.winning import won_by
 from tests.integration.orchestrator.world import CONFIG, SYSTEM, running
 
 L = 15 * 60
@@ -117,12 +121,12 @@ async def test_66_a_deleted_cluster_has_a_finite_grace_also_after_a_restart(tmp_
     async with running(tmp_path, "w1") as world:
         await won_by(world)
         world.hub.delete("multikueueclusters", "w1", KUEUE, "")
-        await world.until(lambda: "w1" not in world._running().fleet.links)
+        await world.until(lambda: "w1" not in world.running_daemon().fleet.links)
         await world.pass_time(300)
         assert world.check()["state"] == "Ready"
         await world.stop()
         await world.start()
-        await world.until(lambda: world._running().hub.is_connected)
+        await world.until(lambda: world.running_daemon().hub.is_connected)
         await world.settled()
         await world.pass_time(L - 300 + 30)
         assert world.check()["state"] == "Retry"
@@ -165,3 +169,79 @@ async def test_a_cluster_that_leaves_the_list_is_swept_at_once_unless_it_runs_th
         await world.until(lambda: len(world.holders()) == 2)
         world.hub.change("multikueueconfigs", CONFIG, lambda c: c["spec"].update(clusters=["w1"]), KUEUE, "")
         await world.until(lambda: world.holders() == ["w1"])
+
+
+@pytest.mark.parametrize("hours", [1, -1], ids=["forward", "back"])
+async def test_F11_a_clock_that_is_set_makes_nobody_lost_and_nobody_stay(tmp_path: Path, hours: int) -> None:
+    async with running(tmp_path, "w1", "w2") as world:
+        await won_by(world)
+        await world.cut("w1")
+        world.clock.set_wall(world.clock.now_ns() + hours * 3600 * 10**9)
+        lost_for = world.clock.monotonic() - world.daemon.fleet.links["w1"].client.lost_at  # type: ignore[union-attr]
+        await world.pass_time(L - lost_for - 1)
+        assert world.check()["state"] == "Ready"
+        await world.pass_time(2)
+        assert world.check()["state"] == "Retry"
+
+
+@pytest.mark.parametrize("same", [True, False], ids=["same machine", "another machine"])
+async def test_F11_the_grace_goes_on_after_a_restart(tmp_path: Path, same: bool) -> None:
+    async with running(tmp_path, "w1", "w2") as world:
+        await won_by(world)
+        await world.cut("w1")
+        await world.pass_time(L - 300)
+        await world.stop()
+        if same:
+            world.clock.set_wall(world.clock.now_ns() + 3600 * 10**9)
+        else:
+            world.clock.steady_id = "another machine's"
+        await world.start()
+        await world.known("w1")
+        await world.pass_time(240)
+        assert world.check()["state"] == "Ready"
+        await world.pass_time(120)
+        assert world.check()["state"] == "Retry"
+
+
+@pytest.mark.parametrize("wrong", ["the next machine's clock", "the hub's clock"])
+async def test_F11_one_wrong_clock_makes_nobody_lost_after_a_failover(tmp_path: Path, wrong: str) -> None:
+    hour = timedelta(hours=1)
+    async with running(tmp_path, "w1", "w2") as world:
+        await won_by(world)
+        await world.cut("w1")
+        await world.pass_time(60)
+        await world.stop()
+        world.clock.steady_id = "another machine's"
+        if wrong == "the hub's clock":
+            world.hub.clock.skew = hour
+        else:
+            world.clock.set_wall(world.clock.now_ns() + 3600 * 10**9)
+            world.hub.clock.skew = -hour
+        await world.start()
+        await world.known("w1")
+        await world.pass_time(L - 120)
+        assert world.check()["state"] == "Ready"
+        await world.pass_time(90)
+        assert world.check()["state"] == "Retry"
+
+
+@pytest.mark.parametrize("how", ["struck from the list", "its MultiKueueCluster is deleted"])
+async def test_F11_a_worker_that_is_struck_while_it_is_away_keeps_its_grace(tmp_path: Path, how: str) -> None:
+    async with running(tmp_path, "w1", "w2") as world:
+        await won_by(world)
+        await world["w1"].local.partition(Partition.REFUSED)
+        await world.pass_time(1)
+        world.list_workers("w2")
+        if how != "struck from the list":
+            world.hub.delete("multikueueclusters", "w1", KUEUE, "")
+        await world.pass_time(L - 60)
+        assert world.check()["state"] == "Ready"
+        assert not world["w2"].find("jobs", "job-wl", "batch")
+        await world.pass_time(120)
+        assert world.check()["state"] == "Retry"
+
+
+async def test_F11_with_one_worker_the_choice_is_recorded_before_its_job_is_made(tmp_path: Path) -> None:
+    async with running(tmp_path, "w1") as world:
+        await won_by(world)
+        assert marks.WINNER in world.hub.workload()["metadata"]["annotations"]

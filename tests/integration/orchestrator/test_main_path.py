@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from localcluster.faults import Latency
+from localcluster.serving.faults import Latency
 from tests.integration.orchestrator.world import running
 
 READS = ("get", "list")

@@ -6,11 +6,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from localcluster.sample_queues import QUEUE
-from manager.telemetry.process import ProcessMetrics
+from manager.metrics.process import ProcessMetrics
 from tests.integration.orchestrator.forecasting import forecasting, passing, queue, result, submit, tenant
 from tests.integration.orchestrator.story import Story, story, work
 from tests.integration.orchestrator.world import World, running
-from tests.scraping import Scrape, scraping
+from tests.support.scraping import Scrape, scraping
 
 Scraper = Callable[[], Awaitable[Scrape]]
 

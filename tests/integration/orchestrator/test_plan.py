@@ -2,54 +2,33 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
 from localcluster.cluster import Partition
 from localcluster.kueue.profile import CURRENT
 from manager.cli.app import app
-from tests.builders import Builder
-from tests.integration.orchestrator.forecasting import forecasting, passing, pods, queue, tenant
+from tests.integration.orchestrator.forecasting import passing, pods, queue, tenant
 from tests.integration.orchestrator.kueue import Obj
-from tests.integration.orchestrator.planning import URGENT, open_hub, plan_of, urgent_job, write, write_configuration
-from tests.integration.orchestrator.test_inspection import command
+from tests.integration.orchestrator.planning import (
+    FULL,
+    ROOMY,
+    URGENT,
+    plan,
+    plan_of,
+    planned,
+    planning,
+    urgent_job,
+    write,
+    write_configuration,
+)
 from tests.integration.orchestrator.world import World
+from tests.support.builders import Builder
 
-FULL: list[Builder] = [queue(), tenant("low")]
-ROOMY: list[Builder] = [queue(8), tenant("other", 2)]
 SMALL: list[Builder] = [queue(2)]
-
-
-@asynccontextmanager
-async def planning(directory: Path, setting: dict[str, list[Builder]], **options: Any) -> AsyncIterator[World]:
-    """Run a daemon whose hub has a queue, on workers whose own tenants have been admitted."""
-    async with forecasting(directory, setting, **options) as made:
-        open_hub(made)
-        tenants = [(name, each.name) for name, all_of in setting.items() for each in all_of if _is_workload(each)]
-        await passing(made, lambda: all(made[name].condition("Admitted", each) for name, each in tenants))
-        await made.settled()
-        yield made
-
-
-def _is_workload(builder: Builder) -> bool:
-    return bool(builder.raw["kind"] == "Workload")
-
-
-async def planned(made: World, directory: Path, *documents: Obj, options: tuple[str, ...] = ()) -> Result:
-    file, socket = write(directory / "job.yaml", *documents), directory / "s"
-    socket.unlink(missing_ok=True)  # left by the command before, and nobody would answer on it
-    return await command(made, socket, "plan", "-f", str(file), *options)
-
-
-async def plan(made: World, directory: Path, document: Obj) -> Obj:
-    result = await planned(made, directory, document, options=("-o", "json"))
-    assert result.stdout, result.stderr
-    return plan_of(result.stdout)
 
 
 def submit(made: World, cpu: int = 4, count: int = 1) -> None:
@@ -81,7 +60,7 @@ async def test_the_victims_of_a_plan_are_those_that_are_preempted(tmp_path: Path
         (preempting, _) = found["workers"]
         assert found["chosen"] == {
             "worker": "w1",
-            "why": "it is the only one that would make room, by preemption",
+            "why": "it is the only one that can make room by preemption",
             "others": [],
         }
         victims = {victim["workload"] for victim in preempting["victims"]}
@@ -132,7 +111,7 @@ async def test_the_screen(tmp_path: Path) -> None:
         assert lines[6].endswith("7 (not counted)  InClusterQueue")
         assert lines[9].split() == ["w3", "main", "cpu", "f", "2", "2"]
         assert lines[-2:] == [
-            "goes to: w1: it is the only one that would make room, by preemption",
+            "goes to: w1: it is the only one that can make room by preemption",
             "largest: pod set main: none without preemption, 1 on w1 with preemption",
         ]
         wide = await planned(made, tmp_path, urgent_job(), options=("-o", "wide"))
@@ -161,7 +140,7 @@ async def test_a_worker_that_is_away_does_not_hide_the_others(tmp_path: Path) ->
         await made.cut("w1")
         result = await planned(made, tmp_path, urgent_job())
         assert result.exit_code == 3
-        assert "no worker is known to take it" in result.stdout
+        assert "no worker is known to admit it" in result.stdout
 
 
 async def test_a_worker_that_does_not_know_the_kind_of_job_never_gets_it(tmp_path: Path) -> None:
@@ -201,6 +180,19 @@ REFUSED: dict[str, tuple[Obj, str]] = {
         'there is no WorkloadPriorityClass "none" on the hub',
     ),
     "no pods": (odd(spec={}), "spec is missing: must be a map"),
+    "S1: more pod sets than Kueue takes": (
+        {
+            "apiVersion": "kueue.x-k8s.io/v1beta2",
+            "kind": "Workload",
+            "metadata": {"name": "x"},
+            "spec": {"podSets": [{"name": f"p{number}", "count": 1, "template": {}} for number in range(19)]},
+        },
+        "spec.podSets has 19 pod sets: must be at most 18",
+    ),
+    "S1: more containers than anybody needs": (
+        odd(spec={"template": {"spec": {"containers": [{"name": f"c{n}", "image": "i"} for n in range(101)]}}}),
+        "as a Workload, spec.podSets have 101 containers in all: must be at most 100",
+    ),
     "a kind that is not taken": (
         odd(kind="Deployment", apiVersion="apps/v1"),
         '"apps/v1 Deployment" is not allowed: must be one of kueue.x-k8s.io/v1beta2 Workload, batch/v1 Job',
@@ -246,7 +238,7 @@ async def test_without_a_daemon_the_clusters_themselves_are_asked(tmp_path: Path
             del found["asOf"]  # the command's clock is not the test's
             for worker in found["workers"]:
                 for victim in worker["victims"]:
-                    del victim["runningSeconds"]
+                    del victim["runningSeconds"], victim["runningSince"]
                 worker.pop("cost")
         assert without == with_daemon
 
@@ -268,8 +260,8 @@ async def test_without_a_daemon_one_dead_worker_does_not_hide_the_others(tmp_pat
     ("arguments", "code", "message"),
     [
         (("-f", "job.yaml", "--socket", "none"), 3, "error: no daemon answers on none (No such file or directory); "),
-        ((), 2, "error: nothing to plan: name a file with -f, or - for standard input\n"),
-        (("-f", "none.yaml"), 2, "error: none.yaml: No such file or directory\n"),
+        ((), 2, "error: nothing to plan: give a file with -f, or - for standard input\n"),
+        (("-f", "none.yaml"), 2, "error: none.yaml: does not exist\n"),
         (("-f", "job.yaml", "--config", "none.yaml"), 2, "error: none.yaml: "),
     ],
     ids=["no daemon", "no file", "a file that is not there", "a configuration that is not there"],

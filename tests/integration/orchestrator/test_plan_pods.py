@@ -9,7 +9,15 @@ from typer.testing import CliRunner
 from manager.cli.app import app
 from tests.integration.orchestrator.forecasting import passing, queue, tenant
 from tests.integration.orchestrator.kueue import Obj
-from tests.integration.orchestrator.planning import open_hub, plan_of, urgent_job, write, write_configuration
+from tests.integration.orchestrator.planning import (
+    open_hub,
+    plan,
+    plan_of,
+    planned,
+    urgent_job,
+    write,
+    write_configuration,
+)
 from tests.integration.orchestrator.pod_scheduling import (
     HIGH,
     StandInScheduler,
@@ -18,9 +26,8 @@ from tests.integration.orchestrator.pod_scheduling import (
     running_pod,
     with_pods,
 )
-from tests.integration.orchestrator.test_plan import plan, planned
 from tests.integration.orchestrator.world import World
-from tests.pod_builders import node
+from tests.support.pod_builders import node
 
 QUEUES = [queue(), tenant("low")]
 STAGE = [

@@ -15,14 +15,14 @@ import aiohttp
 import pytest
 import yaml
 
-from localcluster.auth import User
+from localcluster.catalogue.registry import all_kinds
 from localcluster.cluster import LocalCluster
-from localcluster.registry import all_kinds
+from localcluster.serving.auth import TokenUser
+from tests.integration.orchestrator.daemon_process import CONFIGURATION, ended, start
 from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, Cluster
-from tests.integration.orchestrator.test_run import CONFIGURATION, ended, start
 from tests.integration.orchestrator.world import CHECK, CONFIG, SYSTEM, World
-from tests.otlp_collector import Collector, collecting
-from tests.virtual_time import VirtualClock, until
+from tests.support.otlp_collector import Collector, collecting
+from tests.support.virtual_time import VirtualClock, until
 
 MARK = "S3CR3T"
 TOKENS = {name: f"{MARK}-{name}-token-of-a-worker" for name in ("good", "rejected", "http")}
@@ -125,7 +125,7 @@ async def planted(directory: Path, form: str) -> AsyncIterator[Planted]:
     plugin.write_text(PLUGIN)
     plugin.chmod(0o700)
     (directory / "http-token").write_text(TOKENS["http"])
-    users = [User("worker", TOKENS["good"])]
+    users = [TokenUser("worker", TOKENS["good"])]
     async with (
         LocalCluster("hub", directory) as hub,
         LocalCluster("good", directory, users=users) as worker,

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from localcluster.registry import all_kinds
+from localcluster.catalogue.registry import all_kinds
 from tests.integration.orchestrator.conditions import cluster
 from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE
 from tests.integration.orchestrator.world import SYSTEM, World

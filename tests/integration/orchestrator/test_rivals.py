@@ -3,24 +3,17 @@
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from config.names import CONTROLLER_NAME, MULTIKUEUE_NAME
-from localcluster.store import WriteOptions
-from manager.errors import RivalError
-from manager.rivals import PROBE_SECONDS
+from manager.base.errors import RivalError
+from manager.upkeep.rivals import PROBE_SECONDS
 from tests.integration.orchestrator.conditions import check, cluster
 from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE
-from tests.integration.orchestrator.world import CHECK, SYSTEM, World
+from tests.integration.orchestrator.rivals import Obj, hub, kueue_writes_as_itself
+from tests.integration.orchestrator.world import CHECK, World
 from tests.integration.orchestrator.world import world as prepared_world
-
-Obj = dict[str, Any]
-
-
-def hub(controller_name: str) -> Obj:
-    return {"origin": "hub-under-test", "namespace": SYSTEM, "controller_name": controller_name}
 
 
 def keep_words(world: World, plural: str, name: str, message: str) -> None:
@@ -39,30 +32,16 @@ def keep_words(world: World, plural: str, name: str, message: str) -> None:
     world.hub.change_status(plural, name, put_right, KUEUE, "")
 
 
-def kueue_writes_as_itself(world: World, name: str) -> None:
-    """Let Kueue's own MultiKueue controller write the check of a Workload, under its field manager."""
-    entry = {"name": CHECK, "state": "Pending", "message": "Kueue", "lastTransitionTime": world.hub.now()}
-    document = {
-        "apiVersion": f"{KUEUE}/v1beta2",
-        "kind": "Workload",
-        "metadata": {"name": name, "namespace": NAMESPACE},
-        "status": {"admissionChecks": [entry]},
-    }
-    options = WriteOptions(manager=MULTIKUEUE_NAME, force=True)
-    kind = world.hub.store.kind("workloads", KUEUE)
-    world.hub.store.apply(kind, document, name, NAMESPACE, subresource="status", options=options)
-
-
 async def reason_of_the_end(world: World, meanwhile: Callable[[], object] = lambda: None) -> str:
     """Let time pass until the daemon ends by itself, and return what it says."""
-    task = world._task
+    task = world.task
     assert task is not None
     async with asyncio.timeout(10):
         while not task.done():
             meanwhile()
             await world.clock.advance(0.5)
             await asyncio.sleep(0.005)
-    world._task = None
+    world.task = None
     with pytest.raises(ExceptionGroup) as failure:
         task.result()
     found = failure.value.split(RivalError)[0]

@@ -1,11 +1,8 @@
 """`turnstile run` as a process: starts, works, stops when told to, and says in one line why it cannot."""
 
 import asyncio
-import json
-import os
 import signal
 import socket
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,41 +10,10 @@ import aiohttp
 import pytest
 
 from localcluster.cluster import LocalCluster, Partition
-from localcluster.faults import Latency
+from localcluster.serving.faults import Latency
+from tests.integration.orchestrator.daemon_process import ended, logged, start
 from tests.integration.orchestrator.world import SYSTEM
-from tests.virtual_time import until
-
-_PATIENCE_SECONDS = 120.0
-CONFIGURATION: dict[str, Any] = {
-    "apiVersion": "config.multikueue-turnstile.dev/v1alpha1",
-    "kind": "Configuration",
-    "http": {"port": 0},
-}
-
-
-async def start(
-    directory: Path, name: str = "turnstile", environment: dict[str, str] | None = None, **sections: Any
-) -> asyncio.subprocess.Process:
-    file = directory / f"{name}.yaml"
-    file.write_text(json.dumps({**CONFIGURATION, **sections}))
-    inherited = {k: v for k, v in os.environ.items() if not k.startswith(("TURNSTILE_", "KUBERNETES_"))}
-    return await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-P",
-        "-m",
-        "manager",
-        "run",
-        "--config",
-        str(file),
-        stderr=asyncio.subprocess.PIPE,
-        env={**inherited, **(environment or {})},
-    )
-
-
-async def ended(process: asyncio.subprocess.Process) -> tuple[int, str]:
-    async with asyncio.timeout(_PATIENCE_SECONDS):
-        _, errors = await process.communicate()
-    return process.returncode or 0, errors.decode()
+from tests.support.virtual_time import until
 
 
 async def test_it_runs_until_it_is_told_to_stop(tmp_path: Path) -> None:
@@ -99,13 +65,18 @@ async def test_probes_and_prometheus_are_answered(tmp_path: Path) -> None:
 
         assert await get("/healthz") == (200, "ok\n")
         assert await get("/readyz") == (200, "ok\n")
-        assert "turnstile_leader 1.0" in (await get("/metrics"))[1]
+        before = (await get("/metrics"))[1]
+        assert "turnstile_leader 1.0" in before
+        assert 'turnstile_retries_total{operation="journal"} 0.0' in before
         assert (await get("/"))[0] == 404
         await hub.partition(Partition.REFUSED)
         await logged(process, "hub.connection", state="Lost")
         status, reason = await get("/readyz")
         assert status == 503
         assert reason.startswith("the hub cannot be read: ")
+        after = (await get("/metrics"))[1]
+        assert 'turnstile_retries_total{operation="watch"}' in after
+        assert 'turnstile_retries_total{operation="watch"} 0.0' not in after
         assert await get("/healthz") == (200, "ok\n")
         process.send_signal(signal.SIGTERM)
         assert (await ended(process))[0] == 0
@@ -155,24 +126,11 @@ def holder(hub: LocalCluster) -> str:
     return str(lease["spec"].get("holderIdentity", ""))
 
 
-async def logged(process: asyncio.subprocess.Process, event: str, **fields: str) -> list[dict[str, Any]]:
-    """Read log lines until one names the event, with these fields."""
-    wanted = {"event": event, **fields}
-    assert process.stderr is not None
-    lines: list[dict[str, Any]] = []
-    async with asyncio.timeout(_PATIENCE_SECONDS):
-        while not any(wanted.items() <= line.items() for line in lines):
-            text = (await process.stderr.readline()).decode()
-            assert text, lines
-            lines.append(json.loads(text))
-    return lines
-
-
 @pytest.mark.parametrize(
     ("sections", "code", "want"),
     [
         ({"gcInterval": "never"}, 2, "gcInterval"),
-        ({}, 1, "error: hub.kubeconfig is not set, and this is no pod of a cluster"),
+        ({}, 1, "error: hub.kubeconfig is not set, and this process does not run in a pod"),
         (
             {"hub": {"kubeconfig": "/nowhere/kubeconfig"}},
             1,
@@ -195,4 +153,42 @@ async def test_a_hub_that_does_not_answer_is_named(tmp_path: Path) -> None:
         kubeconfig = hub.kubeconfig_path
     got, errors = await ended(await start(tmp_path, hub={"kubeconfig": str(kubeconfig)}))
     assert got == 1
-    assert errors.startswith("error: the hub does not say who it is: cluster hub: get namespaces kube-system")
+    assert errors.startswith(
+        "error: cannot identify the hub (reading namespace kube-system failed): cluster hub: get namespaces kube-system"
+    )
+
+
+async def test_S10_a_daemon_does_not_begin_where_its_socket_would_replace_a_file(tmp_path: Path) -> None:
+    (tmp_path / "notes").write_text("precious")
+    async with LocalCluster("hub", tmp_path) as hub:
+        hub.store.create(hub.store.kind("namespaces"), {"metadata": {"name": SYSTEM}})
+        sections: dict[str, Any] = {"hub": {"kubeconfig": str(hub.kubeconfig_path)}, "jobs": {"integrations": []}}
+        process = await start(tmp_path, api={"socket": str(tmp_path / "notes")}, **sections)
+        code, errors = await ended(process)
+        leases = hub.store.list(hub.store.kind("leases", "coordination.k8s.io"), SYSTEM)
+    assert code == 1
+    assert errors.splitlines()[-1].startswith(f"error: api.socket: {tmp_path}/notes exists and is not a socket; ")
+    assert "Traceback" not in errors
+    assert (tmp_path / "notes").read_text() == "precious"
+    assert not [lease for lease in leases if lease["spec"].get("holderIdentity")], "it never became the leader"
+
+
+async def test_S10_a_second_daemon_leaves_the_socket_of_the_first(tmp_path: Path) -> None:
+    path = tmp_path / "api.sock"
+    async with LocalCluster("hub", tmp_path) as hub:
+        hub.store.create(hub.store.kind("namespaces"), {"metadata": {"name": SYSTEM}})
+        sections: dict[str, Any] = {
+            "hub": {"kubeconfig": str(hub.kubeconfig_path)},
+            "jobs": {"integrations": []},
+            "api": {"socket": str(path)},
+        }
+        first = await start(tmp_path, "first", **sections)
+        await logged(first, "leadership.gained")
+        code, errors = await ended(await start(tmp_path, "second", **sections))
+        assert code == 1
+        assert errors.splitlines()[-1].startswith(f"error: api.socket: another daemon answers at {path}; ")
+        async with aiohttp.ClientSession(connector=aiohttp.UnixConnector(str(path))) as session:
+            assert (await session.get("http://daemon/v1/overview")).status == 200
+        first.send_signal(signal.SIGTERM)
+        assert (await ended(first))[0] == 0
+    assert not path.exists()

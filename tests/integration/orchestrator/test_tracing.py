@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from manager.telemetry.spans import root_id, trace_id
 from manager.telemetry.tracing import Traces
 from tests.integration.orchestrator.world import World, running
-from tests.otlp_collector import Collector, collecting
+from tests.support.otlp_collector import Collector, collecting
 
 
 @asynccontextmanager
@@ -28,9 +29,11 @@ async def tracing(directory: Path, collector: Collector) -> AsyncIterator[World]
 
 
 async def closed(world: World) -> None:
-    """Send what is waiting, while the collector listens."""
+    """Send what is waiting, while the collector listens, and let nothing of the library run into other tests."""
     assert world.traces is not None
     await asyncio.to_thread(world.traces.close)
+    for thread in [each for each in threading.enumerate() if each.name == "traces"]:
+        await asyncio.to_thread(thread.join, 30)
 
 
 async def preempt_and_finish(world: World) -> None:
@@ -105,7 +108,7 @@ async def test_a_collector_that_fails_holds_nothing_up(tmp_path: Path, trouble: 
 def test_without_the_library_one_line_says_what_to_install() -> None:
     program = (
         "import sys; sys.modules['opentelemetry'] = None\n"
-        "from manager.errors import StartupError\n"
+        "from manager.base.errors import StartupError\n"
         "from manager.telemetry.tracing import Traces\n"
         "try: Traces('http://127.0.0.1:4318/v1/traces', 'here')\n"
         "except StartupError as error: print(error)\n"
@@ -116,6 +119,8 @@ def test_without_the_library_one_line_says_what_to_install() -> None:
 
 
 def test_without_an_endpoint_nothing_of_the_library_is_loaded() -> None:
-    program = "import sys, manager.service; print([name for name in sys.modules if name.startswith('opentelemetry')])"
+    program = (
+        "import sys, manager.app.service; print([name for name in sys.modules if name.startswith('opentelemetry')])"
+    )
     done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

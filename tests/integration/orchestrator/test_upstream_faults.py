@@ -1,4 +1,4 @@
-"""Faults that Kueue v0.19.1's own controller has, and that Turnstile does not have; each is numbered as in its review.
+"""Faults that Kueue v0.19.1's own controller has, and that Turnstile does not have: K in docs/scenarios.md.
 
 Where a scenario's test shows the same at length, the short story here is the fault's own.
 """
@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from config.names import MULTIKUEUE_NAME, ORIGIN_LABEL
-from gates import marks
-from localcluster.faults import ServerError
-from localcluster.registry import all_kinds
+from gates.model import marks
+from localcluster.catalogue.registry import all_kinds
+from localcluster.serving.faults import ServerError
 from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, job, workload
-from tests.integration.orchestrator.test_following import won_by
-from tests.integration.orchestrator.test_gates import T, ledger, opened, pending
+from tests.integration.orchestrator.timing import T, ledger, opened, pending
+from tests.integration.orchestrator.winning import won_by
 from tests.integration.orchestrator.world import CHECK, CONFIG, SYSTEM, World, running, world
 
 L = 15 * 60
@@ -61,7 +61,7 @@ async def the_grace_ends_without_a_client_too(path: Path) -> None:
         await world.stop()
         world.hub.delete("multikueueclusters", "w1", KUEUE, "")
         await world.start()
-        await world.until(lambda: world._running().hub.is_connected)
+        await world.until(lambda: world.running_daemon().hub.is_connected)
         await world.settled()
         await world.pass_time(L - 30)
         assert world.check()["state"] == "Ready"
@@ -103,7 +103,7 @@ async def a_foreign_workload_of_the_same_name_survives(path: Path) -> None:
         theirs = world["w1"].create("workloads", workload("wl"), KUEUE, NAMESPACE)
         world.queue()
         await world.until(world["w2"].has_workload)
-        await world.until(lambda: "a foreign Workload of the same name is on: w1" in world.check()["message"])
+        await world.until(lambda: "a foreign Workload with the same name exists on: w1" in world.check()["message"])
         world.release_quota()
         await world.until(lambda: not world["w2"].has_workload())
         await world.settled()
@@ -243,7 +243,7 @@ async def rounds_skip_lost_workers_outlast_restarts_and_end_in_peace(path: Path)
 
 async def jobs_without_replica_or_controller_are_collected(path: Path) -> None:
     async with running(path, "w1") as world:
-        identity = world._running().identity
+        identity = world.running_daemon().identity
         orphan = job("orphan", managed_by=None)
         orphan["metadata"]["labels"] |= {ORIGIN_LABEL: identity.origin, "kueue.x-k8s.io/prebuilt-workload-name": "gone"}
         orphan["metadata"]["annotations"] = {marks.HUB: identity.hub, marks.HUB_UID: "x"}
@@ -323,7 +323,8 @@ async def the_timeout_is_a_setting_also_of_one_check(path: Path) -> None:
         world.hub.change("admissionchecks", CHECK, lambda c: c["metadata"].update(annotations=annotate), KUEUE, "")
         await world.until(lambda: opened(world) == ["w1", "w2"])
         await world.settled()
-        assert condition(world, "admissionchecks", CHECK)["message"] == "The admission check is active"
+        message = condition(world, "admissionchecks", CHECK)["message"]
+        assert message.startswith("The admission check is active; its preemption timeout of 40s is short")
 
 
 async def a_config_that_comes_later_wakes_workloads(path: Path) -> None:

@@ -2,7 +2,7 @@
 
 Tests change the clusters through their stores, as Kueue and users would through the API; the daemon under test speaks
 HTTPS to them like to any other cluster. Nothing here waits for time: `settled` waits until the daemon knows all that
-the clusters hold and has nothing left to do.
+the clusters hold and has nothing left to do. No story may keep the daemon's loop for long in one piece.
 """
 
 import asyncio
@@ -13,30 +13,34 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from config.api.meta import ObjectKey
 from config.names import CONFIG_API_VERSION, CONFIG_KIND, ORIGIN_LABEL
-from config.settings import Configuration
-from gates.actions import Decision
-from gates.decide import decide
-from gates.leadership import Terms
-from gates.recording import dumps, loads
-from gates.view import Group
-from localcluster.auth import Allow
+from config.sections.settings import Configuration
+from gates.decision.decide import decide
+from gates.model.actions import Decision
+from gates.model.view import WorkloadView
+from gates.reports.recording import dumps, loads
+from gates.upkeep.leadership import LeaseTimings
+from localcluster.catalogue.registry import all_kinds
 from localcluster.cluster import Partition
-from localcluster.kinds import Kind
-from localcluster.registry import all_kinds
-from manager.daemon import Daemon, identify
-from manager.journal import JournaledDecision, JournaledRules
-from manager.leadership import Elector
-from manager.observers import Observers
-from manager.reconciler import Look
+from localcluster.kinds.kinds import ServedKind
+from localcluster.serving.auth import Allow
+from manager.app.daemon import Daemon, identify
+from manager.app.listeners import Observers
+from manager.election.leadership import Elector
+from manager.journal.writer import JournaledDecision, JournaledRules
+from manager.reconcile.reconciliation import Reconciliation
 from manager.telemetry.tracing import Traces
-from tests.clusters import access_to
 from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, Cluster, Obj, job, workload
-from tests.virtual_time import VirtualClock, let_run, until
-from workerclient.cluster import ClusterClient, Connection, Followed, Surroundings
-from workerclient.kind import Key
+from tests.support.clusters import access_to
+from tests.support.lag import LagProbe, measured_loop
+from tests.support.virtual_time import VirtualClock, let_run, until
+from workerclient.base.backoff import Retry
+from workerclient.cluster import ClientContext, ClusterClient, ConnectionState, WatchedResource
 
 CHECK = "mk"
+MOST_DECISIONS = 20
+"""How much may be decided about one Workload while no time passes and no object changes on any cluster."""
 CONFIG = "workers"
 ORIGIN = "hub-under-test"
 SYSTEM = "turnstile-system"
@@ -56,11 +60,25 @@ class World:
     workers: dict[str, Cluster]
     options: Obj = field(default_factory=dict)
     daemon: Daemon | None = None
-    decisions: list[tuple[Group, Decision]] = field(default_factory=list)
-    looks: list[Look] = field(default_factory=list)
+    decisions: list[tuple[WorkloadView, Decision]] = field(default_factory=list)
+    looks: list[Reconciliation] = field(default_factory=list)
+    on_look: Callable[[Reconciliation], None] = lambda _: None
+    """Called with every decision, before anything follows from it."""
+    chases: dict[tuple[str, str], tuple[tuple[float, int], int]] = field(default_factory=dict)
+    """For each Workload the last moment, told by time and changes, and how much was decided in it."""
+    decision_loop: str = ""
+    """The Workload about which decisions chased each other, with the last of them."""
+    is_chased: bool = False
+    """The test itself has Workloads looked at for no reason."""
+    rests: float = 0
+    """How often daemons that ended had put a Workload to rest themselves."""
     traces: Traces | None = None
     """Where the next daemon sends traces."""
-    _task: asyncio.Task[None] | None = None
+    retried: list[Retry] = field(default_factory=list)
+    """What daemons tried again."""
+    lag: LagProbe = field(default_factory=LagProbe)
+    """What the daemon takes of the loop in one piece."""
+    task: asyncio.Task[None] | None = None
     _voter: ClusterClient | None = None
 
     def __getitem__(self, name: str) -> Cluster:
@@ -81,21 +99,21 @@ class World:
 
     async def start(self, *, elects: bool = False) -> Daemon:
         """Start a daemon, alone or as one of several."""
-        surroundings = Surroundings(self.clock, steady)
+        client_context = ClientContext(self.clock, steady, on_retry=self.retried.append)
         configuration = self.configuration()
         access = access_to(self.hub.local)
-        identity = await identify(configuration, access, surroundings)
+        identity = await identify(configuration, access, client_context)
         observers = Observers(
             on_decision=lambda group, decision: self.decisions.append((group, decision)),
-            on_look=self.looks.append,
-            on_deed=None if self.traces is None else self.traces.note_deed,
+            on_reconciliation=self._note_look,
+            on_executed=None if self.traces is None else self.traces.note_executed,
         )
         leadership = None
         if elects:
-            lease, self._voter = Key(SYSTEM, "turnstile"), ClusterClient("hub", access, surroundings)
-            leadership = Elector(self._voter, lease, "the daemon", Terms(), self.clock, steady)
-        self.daemon = Daemon(configuration, access, identity, surroundings, observers, leadership)
-        self._task = asyncio.create_task(self.daemon.run())
+            lease, self._voter = ObjectKey(SYSTEM, "turnstile"), ClusterClient("hub", access, client_context)
+            leadership = Elector(self._voter, lease, "the daemon", LeaseTimings(), self.clock, steady)
+        self.daemon = Daemon(configuration, access, identity, client_context, observers, leadership)
+        self.task = self.lag.create_task(self.daemon.run())
         return self.daemon
 
     async def stop(self) -> None:
@@ -103,12 +121,15 @@ class World:
         voter, self._voter = self._voter, None
         if voter is not None:
             await voter.close()
-        task, self._task, self.daemon = self._task, None, None
+        if self.daemon is not None:
+            self.rests += self.daemon.metrics.registry.get_sample_value("turnstile_decision_loops_total") or 0
+        task, self.task, self.daemon = self.task, None, None
         if task is not None:
             task.cancel()
             await asyncio.wait([task])
             if not task.cancelled() and task.exception() is not None:
                 raise task.exception()  # type: ignore[misc]
+        self.assert_calm()
 
     async def connected(self, *names: str) -> None:
         """Wait until the daemon is connected to the hub and these workers, all of them if none is named."""
@@ -116,7 +137,7 @@ class World:
         await self.until(lambda: self._is_connected(wanted))
 
     def _is_connected(self, names: Iterable[str]) -> bool:
-        daemon = self._running()
+        daemon = self.running_daemon()
         links = daemon.fleet.links
         return daemon.hub.is_connected and all(name in links and links[name].is_connected for name in names)
 
@@ -124,15 +145,40 @@ class World:
         """Wait for something that the daemon brings about."""
 
         def met() -> object:
-            if self._task is not None and self._task.done():
-                self._task.result()
+            if self.task is not None and self.task.done():
+                self.task.result()
+            self.assert_calm()
             return condition()
 
         await until(met)
 
+    def _note_look(self, reconciliation: Reconciliation) -> None:
+        self.looks.append(reconciliation)
+        self.on_look(reconciliation)
+        key = (reconciliation.group.workload.namespace, reconciliation.group.workload.name)
+        changes = sum(cluster.store.ledger.revision for cluster in (self.hub, *self.workers.values()))
+        moment = (self.clock.monotonic(), changes)
+        last, decisions = self.chases.get(key, (moment, 0))
+        decisions = decisions + 1 if last == moment else 1
+        self.chases[key] = (moment, decisions)
+        if decisions > MOST_DECISIONS:
+            self.decision_loop = (
+                f"{key}: {decisions} decisions while nothing happened, the last: {reconciliation.decision}"
+            )
+
+    def assert_calm(self) -> None:
+        """No decision without effect is made over and over (F2), unless a test has it so."""
+        if not self.is_chased:
+            assert not self.decision_loop, self.decision_loop
+            assert not self.rests, "the daemon itself noticed that decisions chase each other"
+
     async def settled(self) -> None:
         """Wait until the daemon knows what its clusters hold and has nothing left to do."""
-        await self.until(self._is_settled)
+        await self.until(self.is_settled)
+
+    async def settled_in_time(self) -> None:
+        """Let as much time pass as the daemon needs to have nothing left to do: it may have spent its requests."""
+        await self.pass_until(self.is_settled)
 
     async def pass_time(self, seconds: float, *, settle: bool = True) -> None:
         """Let time pass in steps short enough for watches to be answered on the way."""
@@ -140,28 +186,28 @@ class World:
             step = min(seconds, 30.0)
             await self.clock.advance(step)
             seconds -= step
-            await self._caught_up(wait=settle)
+            await self.caught_up(wait=settle)
         if settle:
             await self.settled()
 
     async def cut(self, name: str, how: Partition = Partition.REFUSED) -> None:
         """Make a worker unreachable and let as much time pass as the daemon needs to notice."""
         await self.workers[name].local.partition(how)
-        await self._pass_until(lambda: not self._is_connected((name,)))
-        await self._pass_until(self._is_settled)
+        await self.pass_until(lambda: not self._is_connected((name,)))
+        await self.pass_until(self.is_settled)
 
     async def mend(self, name: str) -> None:
         """Make a worker reachable and let as much time pass as the daemon needs to come back to it."""
         await self.workers[name].local.heal()
-        await self._pass_until(lambda: self._is_connected((name,)))
-        await self._pass_until(self._is_settled)
+        await self.pass_until(lambda: self._is_connected((name,)))
+        await self.pass_until(self.is_settled)
 
     async def known(self, *names: str) -> None:
         """Let time pass until the daemon knows of these workers whether they are there."""
-        await self._pass_until(lambda: set(names) <= set(self._running().fleet.health()))
-        await self._pass_until(self._is_settled)
+        await self.pass_until(lambda: set(names) <= set(self.running_daemon().fleet.health()))
+        await self.pass_until(self.is_settled)
 
-    async def _pass_until(self, condition: Callable[[], object]) -> None:
+    async def pass_until(self, condition: Callable[[], object]) -> None:
         async def pass_time() -> None:
             while not condition():
                 await self.clock.advance(0.1)
@@ -171,38 +217,38 @@ class World:
 
     def running_actions(self) -> int:
         """Return how many actions are on their way."""
-        return self._running().lanes.in_flight
+        return self.running_daemon().slots.in_flight
 
     def look_after(self, seconds: float, name: str = "wl") -> None:
         """Let the daemon look at a Workload after so long, whatever else it has in mind."""
-        self._running().workloads.add_after(Key(NAMESPACE, name), seconds)
+        self.running_daemon().workloads.add_after(ObjectKey(NAMESPACE, name), seconds)
 
     def lost_for(self, name: str) -> float:
         """Return for how many seconds a worker has been unreachable."""
-        since = self._running().fleet.links[name].report.lost_since_ns
+        since = self.running_daemon().fleet.links[name].report.lost_since_ns
         assert since is not None
         return (self.clock.now_ns() - since) / 1e9
 
-    async def _caught_up(self, *, wait: bool) -> None:
+    async def caught_up(self, *, wait: bool) -> None:
         await let_run()
         if wait:
-            await self.until(lambda: self._running().workloads.is_idle)
+            await self.until(lambda: self.running_daemon().workloads.is_idle)
         else:
             await asyncio.sleep(0.01)
 
-    def _running(self) -> Daemon:
+    def running_daemon(self) -> Daemon:
         assert self.daemon is not None
         return self.daemon
 
-    def _is_settled(self) -> bool:
+    def is_settled(self) -> bool:
         daemon = self.daemon
-        if daemon is None or self._task is None or self._task.done():
+        if daemon is None or self.task is None or self.task.done():
             return False
         if not (daemon.hub.is_connected and daemon.workloads.is_idle and daemon.conditions.is_idle):
             return False
-        if daemon.lanes.in_flight:
+        if daemon.slots.in_flight:
             return False
-        followed: list[Followed[Any]] = [
+        followed: list[WatchedResource[Any]] = [
             daemon.hub.checks,
             daemon.hub.configs,
             daemon.hub.clusters,
@@ -212,10 +258,10 @@ class World:
         if not all(_in_step(self.hub, each, "") for each in followed):
             return False
         for name, link in daemon.fleet.links.items():
-            if link.report.connection is Connection.CONNECTED and name in self.workers:
+            if link.report.connection is ConnectionState.CONNECTED and name in self.workers and link.refusal is None:
                 if not link.is_connected:
                     return False
-                kinds: list[Followed[Any]] = [link.workloads, *link.jobs.values()]
+                kinds: list[WatchedResource[Any]] = [link.workloads, *link.jobs.values()]
                 if not all(_in_step(self.workers[name], each, ORIGIN) for each in kinds):
                     return False
         return True
@@ -318,9 +364,9 @@ class World:
         return [each for each, cluster in self.workers.items() if cluster.has_workload(name)]
 
 
-def _in_step(cluster: Cluster, followed: Followed[Any], origin: str) -> bool:
+def _in_step(cluster: Cluster, followed: WatchedResource[Any], origin: str) -> bool:
     """Return whether a cache holds exactly what its cluster holds."""
-    kind = followed.resource._kind
+    kind = followed.resource.kind
     try:
         stored = cluster.store.list(cluster.store.kind(kind.plural, kind.group))
     except KeyError:
@@ -337,7 +383,7 @@ def _in_step(cluster: Cluster, followed: Followed[Any], origin: str) -> bool:
     return wanted == known
 
 
-def assert_replays(looks: Iterable[Look]) -> None:
+def assert_replays(looks: Iterable[Reconciliation]) -> None:
     """Every decision of every story is made again alike from what a journal keeps of it."""
     for look in looks:
         body = JournaledDecision(look.now_ns, look.group, look.decision)
@@ -348,10 +394,19 @@ def assert_replays(looks: Iterable[Look]) -> None:
 
 
 @asynccontextmanager
-async def world(
+async def world(directory: Path, *names: str, **options: Any) -> AsyncIterator[World]:
+    """Run a hub and workers as `_world` does; what the daemon does meanwhile never keeps the loop for long."""
+    with measured_loop():
+        async with _world(directory, *names, **options) as made:
+            yield made
+            made.lag.check()
+
+
+@asynccontextmanager
+async def _world(
     directory: Path,
     *names: str,
-    kinds: dict[str, tuple[Kind, ...]] | None = None,
+    kinds: dict[str, tuple[ServedKind, ...]] | None = None,
     limited: dict[str, tuple[Allow, ...]] | None = None,
     prepared: bool = True,
     **options: Any,

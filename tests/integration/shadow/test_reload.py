@@ -7,10 +7,10 @@ from typing import Any
 
 import yaml
 
-from manager.observation import FOLLOWED_KINDS
-from tests.integration.orchestrator.test_reload import OTHER_TOKEN, Running, running, watches
-from tests.integration.orchestrator.test_run import logged
-from tests.virtual_time import until
+from manager.models.observation import FOLLOWED_KINDS
+from tests.integration.orchestrator.daemon_process import logged
+from tests.integration.orchestrator.reloading import OTHER_TOKEN, Running, running, watches
+from tests.support.virtual_time import until
 
 SHADOW: dict[str, Any] = {"shadow": {"enabled": True}, "forecast": {"enabled": True}}
 

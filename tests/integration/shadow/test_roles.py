@@ -4,29 +4,29 @@ import asyncio
 import base64
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import structlog
 import yaml
 
-from config.settings import Configuration
-from gates.leadership import Terms
-from localcluster.auth import Allow, User
+from config.api.meta import ObjectKey
+from config.sections.settings import Configuration
+from gates.upkeep.leadership import LeaseTimings
 from localcluster.cluster import LocalCluster
-from manager.leadership import Elector
-from manager.observation import FOLLOWED_KINDS
-from manager.shadow.book import Book
+from localcluster.serving.auth import Allow, TokenUser
+from manager.election.leadership import Elector
+from manager.models.observation import FOLLOWED_KINDS
 from manager.shadow.daemon import ShadowDaemon
+from manager.shadow.episode_log import EpisodeLog
 from manager.shadow.problems import problems
 from manager.shadow.service import with_own_lease
-from tests.clusters import access_to
 from tests.integration.orchestrator.kueue import KUEUE
 from tests.integration.orchestrator.world import steady
-from tests.virtual_time import VirtualClock, until
-from workerclient.cluster import ClusterClient, Surroundings
-from workerclient.kind import Key
+from tests.support.clusters import access_to
+from tests.support.virtual_time import VirtualClock, until
+from workerclient.cluster import ClientContext, ClusterClient
 
 RBAC = Path(__file__).resolve().parents[3] / "deploy" / "rbac"
 SYSTEM = "turnstile-system"
@@ -84,19 +84,20 @@ class Stage:
 
     hub: LocalCluster
     worker: LocalCluster
+    clock: VirtualClock = field(default_factory=VirtualClock)
 
     @asynccontextmanager
     async def shadow(self, without: Grant | None) -> AsyncIterator[ShadowDaemon]:
         """Run a shadow with the shipped roles, but for one verb."""
-        clock = VirtualClock()
+        clock = self.clock = VirtualClock()
         text = self.worker.kubeconfig_path.read_text().replace(self.worker.token, token_without(without, "worker"))
         data = {"kubeconfig": base64.b64encode(text.encode()).decode()}
         create(self.hub, "secrets", {"metadata": {"name": "w1"}, "data": data}, namespace=SYSTEM)
         access = replace(access_to(self.hub), token=token_without(without, "hub"), client_certificate=None)
-        surroundings = Surroundings(clock, steady)
-        voter = ClusterClient("hub", access, surroundings)
-        elector = Elector(voter, Key(SYSTEM, "turnstile-shadow"), "the shadow", Terms(), clock, steady)
-        daemon = ShadowDaemon(configuration(), access, surroundings, Book(), elector)
+        client_context = ClientContext(clock, steady)
+        voter = ClusterClient("hub", access, client_context)
+        elector = Elector(voter, ObjectKey(SYSTEM, "turnstile-shadow"), "the shadow", LeaseTimings(), clock, steady)
+        daemon = ShadowDaemon(configuration(), access, client_context, EpisodeLog(), elector)
         task = asyncio.create_task(daemon.run())
         try:
             yield daemon
@@ -119,7 +120,7 @@ async def stage(directory: Path) -> AsyncIterator[Stage]:
     """Run the clusters."""
     users = {
         cluster: [
-            User("shadow", token_without(grant, cluster), rules=rules(file, without=grant))
+            TokenUser("shadow", token_without(grant, cluster), rules=rules(file, without=grant))
             for grant in (None, *grants("shadow.yaml", "shadow-worker.yaml"))
         ]
         for cluster, file in (("hub", "shadow.yaml"), ("worker", "shadow-worker.yaml"))
@@ -162,30 +163,31 @@ async def test_each_verb_that_is_taken_away_is_missed_by_name(tmp_path: Path) ->
         for missing in grants("shadow.yaml", "shadow-worker.yaml"):
             with structlog.testing.capture_logs() as logs:
                 async with made.shadow(missing) as daemon:
-                    await assert_missed(daemon, missing, logs)
+                    await assert_missed(made.clock, daemon, missing, logs)
 
 
-async def assert_missed(daemon: ShadowDaemon, missing: Grant, logs: Sequence[Mapping[str, Any]]) -> None:
+async def assert_missed(
+    clock: VirtualClock, daemon: ShadowDaemon, missing: Grant, logs: Sequence[Mapping[str, Any]]
+) -> None:
     file, group, resource, verb = missing
     named = f"{verb} {resource}.{group}" if group else f"{verb} {resource}"
 
     def said() -> bool:
-        told = [*problems(daemon.hub, daemon.fleet), *(str(entry.get("error", "")) for entry in logs)]
+        told = [each.message for each in problems(daemon.hub, daemon.fleet)]
+        told += [str(entry.get("error", "")) for entry in logs]
         return any(named in each and "forbidden" in each for each in told)
 
     if (resource, verb) == ("leases", "patch"):  # the Lease is made at once, and renewed later
         await until(daemon.elected.is_set)
-        await renewal_refused(daemon, said)
+        await renewal_refused(clock, said)
         return
     await until(said)
     if resource != "leases" and (resource, verb) != ("secrets", "get"):
-        (problem, *_) = [each for each in problems(daemon.hub, daemon.fleet) if named in each]
-        assert file in problem
+        (problem, *_) = [each for each in problems(daemon.hub, daemon.fleet) if named in each.message]
+        assert file in problem.remedy
 
 
-async def renewal_refused(daemon: ShadowDaemon, said: Callable[[], object]) -> None:
-    clock = daemon._surroundings.clock
-    assert isinstance(clock, VirtualClock)
+async def renewal_refused(clock: VirtualClock, said: Callable[[], object]) -> None:
     for _ in range(10):
         await clock.advance(0.5)
         if said():

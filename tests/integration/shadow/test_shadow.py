@@ -4,25 +4,24 @@ from pathlib import Path
 
 import pytest
 
-from engine.forecasting.verification import Result
-from gates.hindsight import Toll, charged
-from gates.settings import GatePolicy
-from gates.view import Reach
+from config.api.meta import ObjectKey
+from engine.forecasting.verification import ForecastResult
+from gates.model.settings import GatePolicy
+from gates.model.view import Reach
+from gates.shadow.hindsight import PreemptionCost, charged
 from localcluster.cluster import Partition
 from localcluster.kueue.profile import CURRENT, GATES_OFF, KueueProfile
-from manager.shadow.book import Book
+from manager.shadow.episode_log import EpisodeLog
 from manager.shadow.report import report_of
-from tests.builders import Builder
-from tests.integration.orchestrator.forecasting import queue, tenant
+from tests.integration.orchestrator.forecasting import pods, queue, tenant
 from tests.integration.orchestrator.kueue import KUEUE
-from tests.integration.shadow.world import ShadowWorld, shadowing
-from workerclient.errors import Fenced
-from workerclient.kind import Key
-from workerclient.resource import Precondition
+from tests.integration.shadow.world import EMPTY, ShadowWorld, shadowing
+from tests.support.builders import Builder
+from workerclient.base.errors import Fenced
+from workerclient.objects.resource import Precondition
 
 FULL: list[Builder] = [queue(), tenant("low")]
 DEARER: list[Builder] = [queue(), tenant("low-a", 2), tenant("low-b", 2)]
-EMPTY: list[Builder] = [queue()]
 STUBBORN: list[Builder] = [
     queue(),
     tenant("low").annotate("localcluster.multikueue-turnstile.dev/stop-seconds", "never"),
@@ -41,7 +40,7 @@ async def asked(world: ShadowWorld, *names: str) -> None:
     await world.passing(lambda: all(world.asks(name) for name in names))
 
 
-def chosen(world: ShadowWorld, policy: GatePolicy) -> tuple[str, Toll | None]:
+def chosen(world: ShadowWorld, policy: GatePolicy) -> tuple[str, PreemptionCost | None]:
     (choice,) = [each for each in world.episode.choices if each.policy is policy]
     return choice.cluster, charged(world.episode, choice)
 
@@ -57,16 +56,16 @@ async def test_an_opening_by_another_controller_is_forecast_and_verified(tmp_pat
         await world.passing(lambda: world.is_settled)
 
         (start,) = world.episode.starts
-        assert (start.cluster, start.gated, start.result) == ("w2", True, Result.EXACT), start
+        assert (start.cluster, start.gated, start.result) == ("w2", True, ForecastResult.EXACT), start
         (loss,) = start.losses
         assert (loss.workload, loss.reason, loss.pods) == ("team/low", "InClusterQueue", 1)
         assert 60 <= loss.seconds <= 70
         assert world.episode.breaches == ()
         for policy in GatePolicy:  # the other worker would have cost the same, so nobody spares anything
-            cluster, toll = chosen(world, policy)
+            cluster, cost = chosen(world, policy)
             assert cluster
-            assert toll is not None
-            assert toll.victims == 1
+            assert cost is not None
+            assert cost.victims == 1
 
 
 async def test_what_a_cheaper_worker_would_have_spared_is_told(tmp_path: Path) -> None:
@@ -81,11 +80,11 @@ async def test_what_a_cheaper_worker_would_have_spared_is_told(tmp_path: Path) -
 
         assert world.episode.caused.victims == 2
         assert chosen(world, GatePolicy.FIRST_COME_FIRST_SERVED) == ("w1", world.episode.caused)
-        cluster, toll = chosen(world, GatePolicy.LEAST_DISRUPTION)
+        cluster, cost = chosen(world, GatePolicy.LEAST_DISRUPTION)
         assert cluster == "w2"
-        assert toll is not None
-        assert (toll.victims, toll.pods) == (1, 1)
-        totals = report_of(world.book)["totals"]
+        assert cost is not None
+        assert (cost.victims, cost.pods) == (1, 1)
+        totals = report_of(world.episodes)["totals"]
         spared = {each["policy"]: each["spared"]["victims"] for each in totals["policies"]}
         assert spared == {"FirstComeFirstServed": 0, "LeastDisruption": 1, "PreferNoPreemption": 0}
 
@@ -101,8 +100,31 @@ async def test_a_worker_with_room_would_have_spared_everybody(tmp_path: Path) ->
         await world.passing(lambda: world.is_admitted("w1"))
         await world.passing(lambda: world.is_settled)
         assert chosen(world, GatePolicy.FIRST_COME_FIRST_SERVED) == ("w1", world.episode.caused)
-        assert chosen(world, GatePolicy.LEAST_DISRUPTION) == ("w2", Toll())
-        assert chosen(world, GatePolicy.PREFER_NO_PREEMPTION) == ("w2", Toll())
+        assert chosen(world, GatePolicy.LEAST_DISRUPTION) == ("w2", PreemptionCost())
+        assert chosen(world, GatePolicy.PREFER_NO_PREEMPTION) == ("w2", PreemptionCost())
+
+
+async def test_S1_a_forecast_that_takes_long_keeps_nobody_waiting_and_is_verified(tmp_path: Path) -> None:
+    victims, stop = 36, "localcluster.multikueue-turnstile.dev/stop-seconds"
+    objects: list[Builder] = [queue(victims).quota("g", cpu=1)]
+    objects += [tenant(f"t{number}", 1, number).annotate(stop, "20") for number in range(victims)]
+    async with shadowing(tmp_path, {"w1": objects}) as world:
+        await occupied(world, w1=f"t0 t{victims - 1}")
+        [pod_set] = pods(2)
+        pod_sets = [{**pod_set, "name": f"p{number}"} for number in range(18)]
+        world.clusters.submit_ownerless("wl", podSets=pod_sets, priority=100)
+        world.hub.reserve("wl")
+        world.dispatch("w1")
+        await asked(world, "w1")
+        assert world.shadow is not None
+        observation = world.shadow.fleet.links["w1"].observation
+        assert observation is not None
+        await world.until(lambda: observation.background.is_idle)
+        world.open("w1")
+        await world.passing(lambda: world.is_admitted("w1"), 5)
+        await world.passing(lambda: world.is_settled)
+        (start,) = world.episode.starts
+        assert (start.result, len(start.losses)) == (ForecastResult.EXACT, victims), start
 
 
 async def opened_one_after_the_other(world: ShadowWorld, *, seconds_between: int) -> None:
@@ -126,7 +148,7 @@ async def test_two_gates_within_one_timeout_break_the_rule(tmp_path: Path) -> No
         assert (breach.first, breach.second, breach.gated) == ("w1", "w2", True)
         assert breach.second_ns - breach.first_ns == pytest.approx(30e9, abs=3e9)
         results = {start.cluster: start.result for start in world.episode.starts}
-        assert results == {"w1": Result.TIMEOUT, "w2": Result.EXACT}
+        assert results == {"w1": ForecastResult.TIMEOUT, "w2": ForecastResult.EXACT}
         assert world.episode.caused.victims == 2
         registry = world.shadow.metrics.registry if world.shadow is not None else None
         assert registry is not None
@@ -155,7 +177,7 @@ async def test_a_worker_that_cannot_be_seen_is_remembered(tmp_path: Path) -> Non
         world.dispatch("w1", "w2")
         await asked(world, "w1", "w2")
         world.open("w1")
-        await world.passing(lambda: len(list(world.book)) == 1)
+        await world.passing(lambda: len(list(world.episodes)) == 1)
         await world["w1"].local.partition(Partition.REFUSED)
         shadow = world.shadow
         assert shadow is not None
@@ -181,7 +203,7 @@ async def test_without_gates_every_worker_preempts_and_that_is_told(
         world.submit()
         world.dispatch("w1", "w2", gated=gated)
         await world.passing(lambda: world.is_admitted("w1") and world.is_admitted("w2"))
-        await world.passing(lambda: len(list(world.book)) == 1 and len(world.episode.starts) == 2, 5)
+        await world.passing(lambda: len(list(world.episodes)) == 1 and len(world.episode.starts) == 2, 5)
         world.withdraw("w2")
         await world.passing(lambda: world.is_settled)
 
@@ -190,7 +212,7 @@ async def test_without_gates_every_worker_preempts_and_that_is_told(
         assert {breach.first, breach.second} == {"w1", "w2"}
         assert not breach.gated
         assert chosen(world, GatePolicy.LEAST_DISRUPTION)[0] == "w1"
-        spared = {each["policy"]: each["spared"]["victims"] for each in report_of(world.book)["totals"]["policies"]}
+        spared = {each["policy"]: each["spared"]["victims"] for each in report_of(world.episodes)["totals"]["policies"]}
         assert spared["LeastDisruption"] == 2
         assert spared["FirstComeFirstServed"] >= 1
 
@@ -201,7 +223,7 @@ async def test_a_copy_without_a_gate_that_preempts_nobody_is_no_episode(tmp_path
         world.dispatch("w1", gated=False)
         await world.passing(lambda: world.is_admitted("w1"))
         await world.run_on(10)
-        assert list(world.book) == []
+        assert list(world.episodes) == []
 
 
 async def test_only_gets_and_the_lease_reach_the_clusters(tmp_path: Path) -> None:
@@ -231,7 +253,7 @@ async def test_a_write_cannot_leave_whatever_the_code_asks_for(tmp_path: Path) -
         assert shadow is not None
         for client in (shadow.hub.workloads.resource, shadow.fleet.links["w1"].workloads.resource):
             with pytest.raises(Fenced, match="this instance only reads"):
-                await client.delete(Key("team", "low"), Precondition("uid"))
+                await client.delete(ObjectKey("team", "low"), Precondition("uid"))
         with pytest.raises(Fenced, match="this instance only reads"):  # not even a review, which stores nothing
             await shadow.hub.client.missing_permissions(())
 
@@ -243,9 +265,9 @@ async def test_what_was_seen_before_a_restart_is_gone_on_with(tmp_path: Path) ->
         world.dispatch("w1", "w2")
         await asked(world, "w1", "w2")
         world.open("w1")
-        await world.passing(lambda: len(list(world.book)) == 1 and bool(world.episode.caused.victims))
+        await world.passing(lambda: len(list(world.episodes)) == 1 and bool(world.episode.caused.victims))
         await world.stop()
-        world.book = Book(world.told)
+        world.episodes = EpisodeLog(world.told)
         await world.start()
         await world.run_on(5)
         assert len(world.episode.starts) == 1
@@ -261,10 +283,12 @@ async def test_the_inspector_answers_as_ever(tmp_path: Path) -> None:
         await asked(world, "w1")
         shadow = world.shadow
         assert shadow is not None
-        found = shadow.inspector.explain(Key("team", "wl"))
+        found = await shadow.inspector.explain(ObjectKey("team", "wl"))
         assert found is not None
         would = {each["name"]: each["forecast"] for each in found["workers"]}
-        assert would["w1"].startswith("Preempts 1 workload(s)")
-        assert would["w2"].startswith("Fits")
+        assert (would["w1"]["verdict"], would["w1"]["cost"]["victims"]) == ("Preempts", 1)
+        assert would["w2"]["verdict"] == "Fits"
         assert [each["name"] for each in shadow.inspector.workers()] == ["w1", "w2"]
-        assert shadow.inspector.shadow() == {**report_of(world.book), "problems": []}
+        report = shadow.inspector.shadow()
+        assert report is not None
+        assert report() == {**report_of(world.episodes), "problems": []}

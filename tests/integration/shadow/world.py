@@ -12,24 +12,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from config.api.meta import ObjectKey
 from config.names import MULTIKUEUE_NAME, ORIGIN_LABEL
-from config.settings import Configuration
-from gates.hindsight import Episode
-from gates.leadership import Terms
-from localcluster.auth import Allow
+from config.sections.settings import Configuration
+from gates.shadow.hindsight import Episode
+from gates.upkeep.leadership import LeaseTimings
 from localcluster.kueue.profile import CURRENT, KueueProfile
 from localcluster.kueue.stand_in import LocalKueue
-from manager.leadership import Elector
-from manager.shadow.book import Book
+from localcluster.serving.auth import Allow
+from manager.election.leadership import Elector
 from manager.shadow.daemon import ShadowDaemon
-from tests.builders import Builder
-from tests.clusters import access_to
-from tests.integration.orchestrator.forecasting import give, pods
+from manager.shadow.episode_log import EpisodeLog
+from tests.integration.orchestrator.forecasting import give, pods, queue
 from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, Cluster
 from tests.integration.orchestrator.world import SYSTEM, World, steady, world
-from tests.virtual_time import until
-from workerclient.cluster import ClusterClient, Surroundings
-from workerclient.kind import Key
+from tests.support.builders import Builder
+from tests.support.clusters import access_to
+from tests.support.virtual_time import until
+from workerclient.cluster import ClientContext, ClusterClient
 
 LEASE = "turnstile-shadow"
 
@@ -39,10 +39,10 @@ class ShadowWorld:
     """The clusters and the shadow."""
 
     clusters: World
-    book: Book = field(default_factory=Book)
+    episodes: EpisodeLog = field(default_factory=EpisodeLog)
     told: list[Episode] = field(default_factory=list)
     shadow: ShadowDaemon | None = None
-    _task: asyncio.Task[None] | None = None
+    task: asyncio.Task[None] | None = None
     _voter: ClusterClient | None = None
 
     def __getitem__(self, name: str) -> Cluster:
@@ -60,20 +60,20 @@ class ShadowWorld:
     async def start(self) -> ShadowDaemon:
         """Start the shadow and wait until it knows everything."""
         clock = self.clusters.clock
-        surroundings = Surroundings(clock, steady)
+        client_context = ClientContext(clock, steady, on_retry=self.clusters.retried.append)
         access = access_to(self.hub.local)
-        self._voter = ClusterClient("hub", access, surroundings)
-        elector = Elector(self._voter, Key(SYSTEM, LEASE), "the shadow", Terms(), clock, steady)
+        self._voter = ClusterClient("hub", access, client_context)
+        elector = Elector(self._voter, ObjectKey(SYSTEM, LEASE), "the shadow", LeaseTimings(), clock, steady)
         self.shadow = ShadowDaemon(
-            self.configuration(), access, surroundings, self.book, elector, on_episode=self.told.append
+            self.configuration(), access, client_context, self.episodes, elector, on_episode=self.told.append
         )
-        self._task = asyncio.create_task(self.shadow.run())
+        self.task = self.clusters.lag.create_task(self.shadow.run())
         await self.until(self._knows_everything)
         return self.shadow
 
     async def stop(self) -> None:
         """End the shadow."""
-        task, self._task, self.shadow = self._task, None, None
+        task, self.task, self.shadow = self.task, None, None
         voter, self._voter = self._voter, None
         if voter is not None:
             await voter.close()
@@ -85,8 +85,8 @@ class ShadowWorld:
         """Wait for something that the shadow or a stand-in brings about."""
 
         def met() -> object:
-            if self._task is not None and self._task.done():
-                self._task.result()
+            if self.task is not None and self.task.done():
+                self.task.result()
             return condition()
 
         await until(met)
@@ -98,7 +98,7 @@ class ShadowWorld:
                 return
             await self.clusters.clock.advance(seconds)
             await asyncio.sleep(0.005)
-        raise AssertionError(f"it did not happen: {list(self.book)}")
+        raise AssertionError(f"it did not happen: {list(self.episodes)}")
 
     async def run_on(self, seconds: float) -> None:
         """Let time pass in steps short enough for watches and the Lease to be answered on the way."""
@@ -160,13 +160,13 @@ class ShadowWorld:
     @property
     def episode(self) -> Episode:
         """Return the only episode."""
-        (found,) = self.book
+        (found,) = self.episodes
         return found
 
     @property
     def is_settled(self) -> bool:
         """Tell whether there is an episode, and all that began is over."""
-        return bool(list(self.book)) and all(episode.is_settled for episode in self.book)
+        return bool(list(self.episodes)) and all(episode.is_settled for episode in self.episodes)
 
 
 def _is_complete(link: Any) -> bool:
@@ -200,3 +200,6 @@ async def shadowing(
         stack.push_async_callback(made.stop)
         await made.start()
         yield made
+
+
+EMPTY: list[Builder] = [queue()]

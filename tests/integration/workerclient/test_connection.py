@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from config.api.meta import Obj, ObjectKey
 from config.kubeconfig.access import ClusterAccess
-from localcluster.auth import ANY, Allow, User
+from localcluster.catalogue.registry import all_kinds
 from localcluster.cluster import LocalCluster
-from localcluster.faults import Latency, Throttle
-from localcluster.registry import all_kinds
-from tests.clusters import (
+from localcluster.serving.auth import ANY, Allow, TokenUser
+from localcluster.serving.faults import Latency, Throttle
+from tests.support.clusters import (
     CONFIG_MAPS,
     JOB_SETS,
     WORKLOADS,
@@ -20,26 +21,25 @@ from tests.clusters import (
     access_to,
     config_map,
     following,
+    someone_changes,
     someone_creates,
     told_to,
 )
-from tests.virtual_time import until
-from workerclient.cluster import Connection
-from workerclient.codec import Raw
-from workerclient.errors import Unauthenticated, Unavailable
-from workerclient.kind import Key
-from workerclient.preflight import Need
-from workerclient.reflector import Phase
-from workerclient.watched import WatchedKind
+from tests.support.virtual_time import until
+from workerclient.base.errors import Unauthenticated, Unavailable
+from workerclient.cluster import ConnectionState
+from workerclient.objects.reflector import CachePhase
+from workerclient.objects.watched import WatchedKind
+from workerclient.questions.preflight import Need
 
-A = Key("default", "a")
+A = ObjectKey("default", "a")
 READ = ("get", "list", "watch")
 
 
 async def test_a_client_is_connecting_then_connected(cluster: LocalCluster) -> None:
     story = told_to(Setting(), access_to(cluster))
     created_ns = story.clock.now_ns()
-    assert (story.connection, story.client.report.lost_since_ns) == (Connection.CONNECTING, created_ns)
+    assert (story.connection, story.client.report.lost_since_ns) == (ConnectionState.CONNECTING, created_ns)
     async with story.client.running():
         await story.connected()
         (report,) = story.reports
@@ -65,7 +65,7 @@ async def test_a_kind_that_is_missing_takes_nothing_from_the_others_and_is_found
     async with LocalCluster("w1", tmp_path, kinds=kinds) as cluster, following(cluster, setting) as story:
         await until(lambda: "jobsets" in story.client.report.message)
         report = story.client.report
-        assert (report.connection, report.reason) == (Connection.CONNECTED, "Active")
+        assert (report.connection, report.reason) == (ConnectionState.CONNECTED, "Active")
         assert report.message.startswith("Connected; cluster w1: list jobsets.jobset.x-k8s.io: ")
         await cluster.stop()
         async with LocalCluster("w1", tmp_path / "upgraded", port=cluster.port) as upgraded:
@@ -79,25 +79,25 @@ async def test_a_missing_required_kind_is_a_lost_cluster(tmp_path: Path) -> None
         story = told_to(Setting(), access_to(cluster))
         async with story.client.running():
             await story.lost()
-            assert story.followed.reflector.state.phase is Phase.NOT_SERVED
+            assert story.followed.reflector.state.phase is CachePhase.NOT_SERVED
             assert not story.followed.cache.synced
 
 
 async def test_a_missing_role_is_named_with_its_verb_and_the_others_go_on(tmp_path: Path) -> None:
-    user = User("hub", "restricted", rules=(Allow(READ, ("configmaps",)), Allow(("list",), ("jobsets",))))
+    user = TokenUser("hub", "restricted", rules=(Allow(READ, ("configmaps",)), Allow(("list",), ("jobsets",))))
     optional = WatchedKind(JOB_SETS, lambda raw: raw, required=False)
     async with LocalCluster("w1", tmp_path, users=[user]) as cluster:
         story = told_to(Setting(others=(optional,)), replace(access_to(cluster), token="restricted"))
         async with story.client.running():
             await until(lambda: "grant the verb" in story.client.report.message)
-            assert story.connection is Connection.CONNECTED
+            assert story.connection is ConnectionState.CONNECTED
             assert 'grant the verb "watch" on jobsets.jobset.x-k8s.io in cluster w1' in story.client.report.message
             someone_creates(cluster, config_map("a"))
             await until(lambda: A in story.followed.cache)
 
 
 async def test_a_rotated_token_is_taken_over_without_a_loss(tmp_path: Path) -> None:
-    users = [User("old", "old-token"), User("new", "new-token")]
+    users = [TokenUser("old", "old-token"), TokenUser("new", "new-token")]
     async with LocalCluster("w1", tmp_path, users=users) as cluster:
         access = access_to(cluster)
         story = told_to(Setting(), replace(access, token="old-token"))
@@ -114,14 +114,14 @@ async def test_a_rotated_token_is_taken_over_without_a_loss(tmp_path: Path) -> N
             someone_creates(cluster, config_map("a"))
             await until(lambda: A in story.followed.cache)
             assert cluster.watch_count() == 1
-            assert [report.connection for report in story.reports] == [Connection.CONNECTED]
+            assert [report.connection for report in story.reports] == [ConnectionState.CONNECTED]
 
 
 async def test_a_call_that_waits_for_its_next_attempt_ends_when_the_access_changes(cluster: LocalCluster) -> None:
     access = access_to(cluster)
     async with following(cluster) as story:
         cluster.faults.add(Throttle(retry_after=2), verb="create", times=1)
-        with pytest.raises(Unavailable, match="the access to the cluster changed"):
+        with pytest.raises(Unavailable, match="the address or credentials of the cluster changed"):
             async with asyncio.timeout(10):
                 await asyncio.gather(
                     story.followed.resource.create(config_map("a")), _change_access_meanwhile(story, access)
@@ -129,7 +129,7 @@ async def test_a_call_that_waits_for_its_next_attempt_ends_when_the_access_chang
         await story.followed.resource.create(config_map("a"))
 
 
-async def _change_access_meanwhile(story: Story[Raw], access: ClusterAccess) -> None:
+async def _change_access_meanwhile(story: Story[Obj], access: ClusterAccess) -> None:
     await until(lambda: story.clock.next_awakening is not None)
     story.client.reconfigure(access)
     await until(lambda: story.followed.reflector.counts.lists == 2)
@@ -152,7 +152,7 @@ async def test_nothing_is_left_when_a_client_ends(cluster: LocalCluster) -> None
         assert cluster.watch_count() == 2
     assert asyncio.all_tasks() == before
     await until(lambda: cluster.watch_count() == 0)
-    assert story.connection is Connection.LOST
+    assert story.connection is ConnectionState.LOST
     assert story.client.report.message == "the connection was closed"
     assert not story.followed.cache.synced
 
@@ -183,7 +183,7 @@ async def test_a_dead_or_hanging_cluster_changes_nothing_for_another(tmp_path: P
             assert well.clock.monotonic() == 0.0
             for task in stuck:
                 task.cancel()
-        assert [report.connection for report in well.reports] == [Connection.CONNECTED]
+        assert [report.connection for report in well.reports] == [ConnectionState.CONNECTED]
 
 
 async def test_the_clock_of_the_cluster_is_known_within_a_second(cluster: LocalCluster) -> None:
@@ -194,7 +194,9 @@ async def test_the_clock_of_the_cluster_is_known_within_a_second(cluster: LocalC
 
 
 async def test_a_preflight_names_what_is_not_served_and_what_is_not_allowed(tmp_path: Path) -> None:
-    user = User("hub", "restricted", rules=(Allow(("get", "list"), ("workloads",)), Allow((ANY,), ("configmaps",))))
+    user = TokenUser(
+        "hub", "restricted", rules=(Allow(("get", "list"), ("workloads",)), Allow((ANY,), ("configmaps",)))
+    )
     kinds = [kind for kind in all_kinds() if kind.plural != "jobsets"]
     async with LocalCluster("w1", tmp_path, users=[user], kinds=kinds) as cluster:
         story = told_to(Setting(), replace(access_to(cluster), token="restricted"))
@@ -208,3 +210,29 @@ async def test_a_preflight_names_what_is_not_served_and_what_is_not_allowed(tmp_
                 "patch workloads.kueue.x-k8s.io",
                 "patch workloads.kueue.x-k8s.io/status",
             ]
+
+
+async def test_F1_a_client_that_is_run_again_lists_anew_and_counts_as_lost_since_the_first_time(
+    cluster: LocalCluster,
+) -> None:
+    someone_creates(cluster, config_map("a", n="1"))
+    story = told_to(Setting(), access_to(cluster), cluster.name)
+    async with story.client.running():
+        await story.connected()
+    await story.clock.advance(5)
+    story.client.fail("cannot be understood: odd")
+    since = story.client.report.lost_since_ns
+    someone_changes(cluster, "a", lambda stored: stored["data"].update(n="2"))
+    story.client.reconfigure(access_to(cluster))  # in between, as a renewed token does
+    story.changes.clear()
+    async with story.client.running():
+        await until(lambda: story.followed.cache.synced)
+        assert story.followed.cache.get(ObjectKey("default", "a")) == {"n": "2"}
+        assert story.changes == [ObjectKey("default", "a")]
+        await story.clock.advance(5)
+        assert story.client.report.connection is ConnectionState.LOST
+        assert story.client.report.message == "cannot be understood: odd"
+        assert story.client.report.lost_since_ns == since
+        story.client.recover()
+        assert str(story.client.report.connection) == "Connected"
+        assert story.client.report.lost_since_ns is None

@@ -6,18 +6,18 @@ from dataclasses import replace
 
 import pytest
 
+from config.api.meta import Obj, ObjectKey
 from localcluster.cluster import LocalCluster
-from localcluster.faults import Drop, HalfOpen, ServerError, Throttle
-from tests.clusters import Setting, Story, config_map, following
-from tests.virtual_time import until
-from workerclient.budget import BudgetLimits, Lane
-from workerclient.cluster import ClientLimits, Connection
-from workerclient.codec import Raw
-from workerclient.errors import CircuitOpen, InternalFailure, NotFound, Throttled, TimedOut, Unavailable
-from workerclient.kind import Key
-from workerclient.resource import Precondition
+from localcluster.serving.faults import Drop, HalfOpen, ServerError, Throttle
+from tests.support.clusters import Setting, Story, config_map, following
+from tests.support.virtual_time import until
+from workerclient.base.errors import CircuitOpen, InternalFailure, NotFound, Throttled, TimedOut, TooLate, Unavailable
+from workerclient.cluster import ClientLimits, ConnectionState
+from workerclient.objects.resource import Precondition
+from workerclient.transport.budget import BudgetLimits, RequestPriority
+from workerclient.wire.fencing import sent_unless
 
-A = Key("default", "a")
+A = ObjectKey("default", "a")
 
 
 async def test_a_throttled_request_is_sent_again_when_the_server_said(cluster: LocalCluster) -> None:
@@ -91,7 +91,7 @@ async def test_a_webhook_that_fails_does_not_make_the_cluster_unreachable(cluste
                 await story.followed.resource.create(config_map("a"))
         with pytest.raises(NotFound):
             await story.followed.resource.get(A)
-        assert story.connection is Connection.CONNECTED
+        assert story.connection is ConnectionState.CONNECTED
 
 
 async def test_a_cluster_that_does_not_answer_is_left_alone_and_probed_by_one_request(cluster: LocalCluster) -> None:
@@ -120,21 +120,68 @@ async def test_a_gate_opening_passes_a_crowd_of_creates(cluster: LocalCluster) -
             ]
             await until(lambda: any(task.done() for task in crowd))
             precondition = Precondition(stored["metadata"]["uid"])
-            await story.followed.resource.merge_patch(A, {"data": {"gate": "open"}}, precondition, lane=Lane.URGENT)
+            await story.followed.resource.merge_patch(
+                A, {"data": {"gate": "open"}}, precondition, priority=RequestPriority.URGENT
+            )
             assert story.clock.monotonic() == 0.0
             assert sum(task.done() for task in crowd) < 10
             await let_all_pass(story, crowd)
 
 
-async def let_all_pass(story: Story[Raw], tasks: list[asyncio.Task[Raw]]) -> None:
+async def let_all_pass(story: Story[Obj], tasks: list[asyncio.Task[Obj]]) -> None:
     while not all(task.done() for task in tasks):
         await until(lambda: story.clock.next_awakening is not None or all(task.done() for task in tasks))
         await story.clock.advance(story.clock.next_awakening or 0.0)
 
 
-async def outcome(call: Coroutine[None, None, Raw]) -> BaseException | Raw:
+async def outcome(call: Coroutine[None, None, Obj]) -> BaseException | Obj:
     """Return what a call ended with, be it an error."""
     try:
         return await call
     except (TimedOut, Unavailable) as error:
         return error
+
+
+async def test_F7_a_write_that_waited_for_the_budget_beyond_its_time_is_not_sent(cluster: LocalCluster) -> None:
+    limits = ClientLimits(budget=BudgetLimits(in_flight=1))
+    async with following(cluster, Setting(limits=limits)) as story, asyncio.TaskGroup() as group:
+        resource = story.followed.resource
+        slow = cluster.faults.add(HalfOpen(), verb="create", times=1)
+        group.create_task(_swallow(resource.create(config_map("first"))))
+        await until(lambda: slow.hits == 1)
+        late = group.create_task(_swallow(resource.create(config_map("a"), not_after=story.clock.monotonic() + 5)))
+        await story.clock.advance(60)
+        assert isinstance(await late, TooLate)
+        assert cluster.store.collection(cluster.store.kind("configmaps")).get(("default", "a")) is None
+
+
+async def test_F7_tries_end_when_the_time_of_a_write_is_over(cluster: LocalCluster) -> None:
+    async with following(cluster) as story, asyncio.TaskGroup() as group:
+        created = await story.followed.resource.create(config_map("a"))
+        fence = Precondition(created["metadata"]["uid"], created["metadata"]["resourceVersion"])
+        silent = cluster.faults.add(HalfOpen(), verb="patch")
+        steps = [{"op": "add", "path": "/data", "value": {"color": "red"}}]
+        not_after = story.clock.monotonic() + 15
+        patch = story.followed.resource.json_patch(A, steps, fence, not_after=not_after)
+        failed = group.create_task(_swallow(patch))
+        for _ in range(60):
+            await story.clock.advance(1)
+            await asyncio.sleep(0.001)
+        assert isinstance(await failed, TooLate)
+        assert silent.hits == 2
+
+
+async def test_F7_a_write_that_became_late_while_it_got_its_connection_is_not_sent(cluster: LocalCluster) -> None:
+    """Even the bytes are held back: the time is looked at when the body is handed to the connection."""
+    async with following(cluster) as story:
+        with sent_unless(lambda: True), pytest.raises(TooLate):
+            await story.client.resource(story.followed.resource.kind).create(config_map("a"))
+        assert cluster.store.collection(cluster.store.kind("configmaps")).get(("default", "a")) is None
+
+
+async def _swallow(call: Coroutine[None, None, Obj]) -> BaseException | None:
+    try:
+        await call
+    except Exception as error:  # noqa: BLE001 - the test looks at it
+        return error
+    return None

@@ -1,44 +1,23 @@
 """A server that is no API server, or a broken one, is one clear error and never a wrong object."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import orjson
 import pytest
 from aiohttp import web
 
+from config.api.meta import ObjectKey
 from config.kubeconfig.access import ClusterAccess
-from localcluster.tls import issue_certificates
-from tests.clusters import Setting, told_to
-from tests.virtual_time import until
-from workerclient.cluster import ClientLimits, Connection
-from workerclient.errors import ClusterError, Forbidden, ProtocolViolation, TooLarge, Unavailable
-from workerclient.kind import Key
-from workerclient.session import SessionLimits
+from localcluster.serving.tls import issue_certificates
+from tests.integration.workerclient.raw_server import TOKEN, Handler, serving
+from tests.support.clusters import Setting, told_to
+from tests.support.virtual_time import until
+from workerclient.base.errors import ClusterError, Forbidden, ProtocolViolation, TooLarge, Unavailable
+from workerclient.cluster import ClientLimits, ConnectionState
+from workerclient.transport.session import SessionLimits
 
-A = Key("default", "a")
-TOKEN = "very-secret"
-Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
-
-
-@asynccontextmanager
-async def serving(handler: Handler, directory: Path) -> AsyncIterator[ClusterAccess]:
-    """Serve whatever the handler says, over HTTPS."""
-    certificates = issue_certificates("odd")
-    server = web.Server(handler, handler_cancellation=True)
-    loop = asyncio.get_running_loop()
-    listener = await loop.create_server(server, "127.0.0.1", 0, ssl=certificates.server_context(directory))
-    port = listener.sockets[0].getsockname()[1]
-    try:
-        yield ClusterAccess(f"https://127.0.0.1:{port}", ca=certificates.authority, token=TOKEN)
-    finally:
-        listener.close()
-        for connection in list(server.connections):
-            if connection.transport is not None:
-                connection.transport.abort()
-        await server.shutdown(1)
+A = ObjectKey("default", "a")
 
 
 def answering(status: int, body: bytes, content_type: str = "application/json", **headers: str) -> Handler:
@@ -72,7 +51,7 @@ ODD_ANSWERS: dict[str, tuple[Handler, type[ClusterError], str]] = {
     "a proxy's 502": (
         answering(502, b"<html>Bad Gateway</html>", "text/html"),
         Unavailable,
-        'HTTP 502 with text/html where a Status belongs: "<html>Bad Gateway</html>"',
+        'HTTP 502 with text/html instead of a Status: "<html>Bad Gateway</html>"',
     ),
     "half a document": (answering(200, b'{"kind":"Conf'), ProtocolViolation, "expected one ConfigMap as JSON"),
     "another kind": (
@@ -209,7 +188,7 @@ async def test_a_garbage_event_is_counted_and_everything_is_listed_anew(tmp_path
             assert story.followed.reflector.counts.garbage == 1
             assert story.followed.cache.get(A) == {"n": "2"}
             assert len(story.followed.cache) == 1
-            assert [report.connection for report in story.reports] == [Connection.CONNECTED]
+            assert [report.connection for report in story.reports] == [ConnectionState.CONNECTED]
 
 
 async def test_an_event_without_end_is_given_up(tmp_path: Path) -> None:
@@ -249,4 +228,4 @@ async def test_a_rejected_token_from_a_file_is_read_again_at_once(tmp_path: Path
             token_file.write_text("new")
             pages = [page async for page in story.followed.resource.pages()]
             assert len(pages) == 1
-            assert [report.connection for report in story.reports] == [Connection.CONNECTED]
+            assert [report.connection for report in story.reports] == [ConnectionState.CONNECTED]

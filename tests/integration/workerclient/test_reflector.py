@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from localcluster.clock import ManualClock
+from config.api.meta import ObjectKey
 from localcluster.cluster import LocalCluster, Partition
-from localcluster.faults import Drop, Gone, HalfOpen, StaleList
-from tests.clusters import (
+from localcluster.kinds.clock import ManualClock
+from localcluster.serving.faults import Drop, Gone, HalfOpen, StaleList
+from tests.support.clusters import (
     Setting,
     access_to,
     config_map,
@@ -22,14 +23,13 @@ from tests.clusters import (
     someone_deletes,
     told_to,
 )
-from tests.virtual_time import until
-from workerclient.cache import Unreadable
-from workerclient.cluster import ClientLimits, Connection
-from workerclient.kind import Key
-from workerclient.reflector import ReflectorLimits
-from workerclient.session import SessionLimits
+from tests.support.virtual_time import until
+from workerclient.cluster import ClientLimits, ConnectionState
+from workerclient.objects.cache import Unreadable
+from workerclient.objects.reflector import ReflectorLimits
+from workerclient.transport.session import SessionLimits
 
-A, B, C = (Key("default", name) for name in "abc")
+A, B, C = (ObjectKey("default", name) for name in "abc")
 
 
 async def test_a_list_in_chunks_is_whole_and_the_selector_is_obeyed(cluster: LocalCluster) -> None:
@@ -78,7 +78,7 @@ async def test_a_dropped_watch_resumes_where_it_was_and_nothing_is_lost(cluster:
         assert A not in story.followed.cache
         assert story.followed.reflector.counts.lists == 1
         assert story.followed.reflector.counts.drops == 1
-        assert [report.connection for report in story.reports] == [Connection.CONNECTED]
+        assert [report.connection for report in story.reports] == [ConnectionState.CONNECTED]
 
 
 async def test_a_watch_that_breaks_in_the_middle_of_its_events_loses_none(cluster: LocalCluster) -> None:
@@ -89,7 +89,7 @@ async def test_a_watch_that_breaks_in_the_middle_of_its_events_loses_none(cluste
             someone_creates(cluster, config_map(f"m{number}"))
             await until(lambda: len(story.followed.cache) > number)  # noqa: B023 - awaited within the loop
         assert story.followed.reflector.counts.lists == 1
-        assert [report.connection for report in story.reports] == [Connection.CONNECTED]
+        assert [report.connection for report in story.reports] == [ConnectionState.CONNECTED]
 
 
 async def test_a_watch_that_the_cluster_ends_in_time_is_no_loss(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ async def test_a_watch_that_the_cluster_ends_in_time_is_no_loss(tmp_path: Path) 
         await until(lambda: A in story.followed.cache)
         counts = story.followed.reflector.counts
         assert (counts.lists, counts.drops) == (1, 0)
-        assert [report.connection for report in story.reports] == [Connection.CONNECTED]
+        assert [report.connection for report in story.reports] == [ConnectionState.CONNECTED]
 
 
 async def test_410_lists_anew_and_tells_what_vanished(cluster: LocalCluster) -> None:
@@ -120,7 +120,7 @@ async def test_410_lists_anew_and_tells_what_vanished(cluster: LocalCluster) -> 
         assert sorted(story.changes) == [A, B]
         assert A not in story.followed.cache
         assert story.followed.cache.get(B) == {"x": "y"}
-        assert [report.connection for report in story.reports] == [Connection.CONNECTED]
+        assert [report.connection for report in story.reports] == [ConnectionState.CONNECTED]
 
 
 async def test_a_cluster_that_comes_back_without_its_history_is_listed_anew(cluster: LocalCluster) -> None:
@@ -140,7 +140,7 @@ async def test_a_half_open_watch_is_found_by_its_silence(cluster: LocalCluster) 
         assert story.followed.reflector.counts.drops == 0
         await story.clock.advance(1)
         await until(lambda: story.followed.reflector.counts.drops == 1)
-        assert story.connection is Connection.CONNECTED
+        assert story.connection is ConnectionState.CONNECTED
         dropped_ns = story.clock.now_ns()
         await story.clock.advance(SessionLimits().request_seconds)  # the attempt to open another one is not answered
         await story.lost()
@@ -160,7 +160,7 @@ async def test_one_half_open_watch_on_a_healthy_cluster_is_no_loss(cluster: Loca
         someone_creates(cluster, config_map("b"))
         await story.clock.advance(150)
         await until(lambda: B in story.followed.cache)
-        assert [report.connection for report in story.reports] == [Connection.CONNECTED]
+        assert [report.connection for report in story.reports] == [ConnectionState.CONNECTED]
 
 
 async def test_a_list_from_the_past_is_not_believed(cluster: LocalCluster) -> None:
@@ -260,7 +260,7 @@ async def test_a_partition_is_a_loss_since_its_first_drop_and_its_end_lists_anew
         await until(lambda: A in story.followed.cache)
         await story.connected()
         phases = [connection for connection, _ in groupby(report.connection for report in story.reports)]
-        assert phases == [Connection.CONNECTED, Connection.LOST, Connection.CONNECTED]
+        assert phases == [ConnectionState.CONNECTED, ConnectionState.LOST, ConnectionState.CONNECTED]
 
 
 async def test_100_a_watch_that_is_not_answered_gets_more_time_with_every_attempt(cluster: LocalCluster) -> None:
@@ -278,6 +278,6 @@ async def test_100_a_watch_that_is_not_answered_gets_more_time_with_every_attemp
         assert waited == [10, 20, 30, 30]
         assert story.client.report.message == "cluster w1: watch configmaps: no answer within 30 s"
         cluster.faults.remove(hanging)
-        await until(lambda: hanging.hits == 5 or story.connection is Connection.CONNECTED)
+        await until(lambda: hanging.hits == 5 or story.connection is ConnectionState.CONNECTED)
         await story.clock.advance(31)
         await story.connected()

@@ -2,8 +2,9 @@
 
 import pytest
 
+from config.api.meta import Obj, ObjectKey
 from localcluster.cluster import LocalCluster
-from tests.clusters import (
+from tests.support.clusters import (
     CONFIG_MAPS,
     WORKLOADS,
     Story,
@@ -13,24 +14,22 @@ from tests.clusters import (
     someone_deletes,
     workload,
 )
-from tests.virtual_time import until
-from workerclient.codec import Raw
-from workerclient.errors import AlreadyExists, Conflict, Invalid, NotFound
-from workerclient.kind import Key
-from workerclient.resource import Precondition
+from tests.support.virtual_time import until
+from workerclient.base.errors import AlreadyExists, Conflict, Invalid, NotFound
+from workerclient.objects.resource import Precondition
 
-A = Key("default", "a")
+A = ObjectKey("default", "a")
 
 
-def precondition(stored: Raw, *, version: bool = True) -> Precondition:
+def precondition(stored: Obj, *, version: bool = True) -> Precondition:
     metadata = stored["metadata"]
     return Precondition(metadata["uid"], metadata["resourceVersion"] if version else None)
 
 
-async def watch_caught_up(story: Story[Raw]) -> None:
+async def watch_caught_up(story: Story[Obj]) -> None:
     """Wait until the watch has told everything before now."""
     await story.client.resource(CONFIG_MAPS).create(config_map("mark"))
-    await until(lambda: Key("default", "mark") in story.changes)
+    await until(lambda: ObjectKey("default", "mark") in story.changes)
 
 
 async def test_a_write_is_in_the_cache_when_it_returns_and_its_echo_changes_nothing(cluster: LocalCluster) -> None:

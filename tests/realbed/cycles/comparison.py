@@ -8,13 +8,13 @@ from functools import partial
 from typing import Any
 
 from config.api.meta import NANOSECONDS
-from engine.configuration import KueueConfiguration
 from engine.cycles.outcomes import explore
 from engine.cycles.scheduler import Scheduler
 from engine.cycles.simulation import MAX_HISTORIES, Ending, Plan, Simulation, Simulator, Victims, simulate
-from engine.nomination import Choices
 from engine.objects.boost import PRIORITY_BOOST_ANNOTATION
-from tests.builders import Json
+from engine.objects.configuration import KueueConfiguration
+from engine.search.nomination import Choices
+from tests.support.builders import Json
 
 _MOST_CYCLES = 60
 Facts = dict[str, Json]
@@ -45,10 +45,14 @@ def _facts_of(status: Mapping[str, Any]) -> Json:
 
 
 def _shape(raw: Mapping[str, Any]) -> str:
-    """Return what is equal for Workloads of which Kueue parks all when one of them could not be placed."""
+    """Return what is equal for Workloads of which Kueue parks all when one of them could not be placed.
+
+    The metadata of a pod template is not part of it: Kueue leaves the name of the Job among its labels.
+    """
     spec, annotations = raw["spec"], raw["metadata"].get("annotations") or {}
     priority = spec.get("priority"), annotations.get(PRIORITY_BOOST_ANNOTATION)
-    return json.dumps([spec["queueName"], priority, spec["podSets"]], sort_keys=True)
+    pod_sets = [{**pod_set, "template": pod_set["template"]["spec"]} for pod_set in spec["podSets"]]
+    return json.dumps([spec["queueName"], priority, pod_sets], sort_keys=True)
 
 
 def _was_tried(conditions: Json) -> bool:

@@ -1,9 +1,9 @@
 """Situations drawn at random, the same for the same seed: full queues, and jobs that want somebody's place."""
 
 from engine.cycles.simulation import Victims
-from tests.builders import Builder, ClusterQueueBuilder, cluster_queue, cohort
 from tests.differential.dice import Dice, dice
 from tests.realbed.cycles.situations import Job, Round, Situation
+from tests.support.builders import Builder, ClusterQueueBuilder, cluster_queue, cohort
 
 _PRIORITIES = {0: 3, 10: 2, 50: 2, 100: 1}
 

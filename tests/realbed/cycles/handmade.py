@@ -1,8 +1,8 @@
 """Situations thought out by hand, each about one rule; the name says which."""
 
 from engine.cycles.simulation import Victims
-from tests.builders import cluster_queue, cohort, flavor
 from tests.realbed.cycles.situations import Job, Round, Situation
+from tests.support.builders import cluster_queue, cohort, flavor
 
 _PLAIN = cluster_queue("a").quota("f", cpu=2)
 _ASSERTIVE = _PLAIN.preemption(within="LowerPriority")

@@ -11,7 +11,7 @@ from typing import Any
 
 from config.names import KUEUE_API_VERSION, KUEUE_GROUP
 from engine.cycles.simulation import Victims
-from tests.builders import Builder, Json, cluster
+from tests.support.builders import Builder, Json, cluster
 
 GATE = "example.com/gate"
 STUBBORN = "example.com/stubborn"

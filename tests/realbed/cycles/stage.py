@@ -13,13 +13,13 @@ from typing import Any
 
 from config.api.meta import conditions, is_true
 from engine.cycles.simulation import Victims
-from tests.builders import Json, cluster_queue, flavor, namespace
 from tests.realbed import objects
 from tests.realbed.apiserver import ApiServer
 from tests.realbed.cycles.comparison import Expectation
 from tests.realbed.cycles.situations import GATE, Job, Situation, priority_class
 from tests.realbed.kueue import Kueue, KueueOptions
 from tests.realbed.processes import wait_until
+from tests.support.builders import Json, cluster_queue, flavor, namespace
 
 _KUEUE = "/apis/kueue.x-k8s.io/v1beta2"
 _MERGE = "application/merge-patch+json"

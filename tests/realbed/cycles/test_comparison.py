@@ -1,7 +1,7 @@
 """What of a round is compared."""
 
-from tests.builders import WorkloadBuilder, workload
 from tests.realbed.cycles.comparison import facts
+from tests.support.builders import WorkloadBuilder, workload
 
 _FOR_WHOM = "Preempted to accommodate a workload"
 _MISSING = "insufficient unused quota"
@@ -9,6 +9,7 @@ _MISSING = "insufficient unused quota"
 
 def _waiting(name: str, message: str) -> WorkloadBuilder:
     builder = workload(name).queue("a").request(cpu=1)
+    builder.raw["spec"]["podSets"][0]["template"]["metadata"] = {"labels": {"batch.kubernetes.io/job-name": name}}
     for kind, status, said in (("QuotaReserved", "False", message), ("Evicted", "True", _FOR_WHOM)):
         builder = builder.condition(kind, status)
         builder.raw["status"]["conditions"][-1]["message"] = said

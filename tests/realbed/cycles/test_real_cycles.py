@@ -14,8 +14,7 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from engine.configuration import KueueConfiguration
-from tests.builders import flavor
+from engine.objects.configuration import KueueConfiguration
 from tests.conformance.servers import is_continuous_integration
 from tests.realbed import build, cluster
 from tests.realbed.cluster import RealCluster
@@ -26,6 +25,7 @@ from tests.realbed.cycles.situations import Situation
 from tests.realbed.cycles.stage import Stage
 from tests.realbed.kueue import KueueOptions
 from tests.realbed.processes import ProcessGroup
+from tests.support.builders import flavor
 
 _SEED = int(os.environ.get("TURNSTILE_CYCLES_SEED", "1"))
 _COUNT = int(os.environ.get("TURNSTILE_CYCLES_COUNT", "12"))
@@ -43,6 +43,9 @@ _MUST_OCCUR = {
     },
     "fair sharing": {"Preempted True InCohortFairSharing", "Requeued True Preempted"},
 }
+
+
+pytestmark = pytest.mark.real
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 // The table holds facts of the pinned k8s.io/api alone: the number, JSON name and type of each field of each message
 // that a client may send, read from the struct tags of the Go types. Run it in the parent directory:
 //
-//	go run ./protobuftable > ../../localcluster/protobuf/messages.json
+//	go run ./protobuftable > ../../localcluster/serving/protobuf/messages.json
 //
 // A type is a scalar, a well-known type whose JSON form is its own affair, or a message. A prefix tells how it is shown:
 //

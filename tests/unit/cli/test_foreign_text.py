@@ -2,6 +2,7 @@
 
 import io
 import json
+import logging
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,20 +15,20 @@ import pytest
 import structlog
 from typer.testing import CliRunner
 
-from config.choices import LogFormat
-from config.sections import Logging
+from config.sections.sections import Logging
+from config.types.choices import LogFormat
 from manager.cli.app import app
-from manager.cli.conventions.terminal import Screen
+from manager.cli.conventions.terminal import TerminalScreen
 from manager.cli.doctor import lines_of
-from manager.logs import configure_logging, get_log
+from manager.logging.logs import configure_logging, get_log
+from tests.support.foreign_text import BAD, unprintable
 
-BAD = "<b>&\x1b[2J\x1b]0;owned\x07\x9b1m\r\x08two\nlines\u2028\u202e"
 NOW = "2027-01-15T08:00:00Z"
-TOLL = {"victims": 1, "pods": 1, "podSeconds": 1}
+COST = {"victims": 1, "pods": 1, "podSeconds": 1}
 WORKER = {
     "name": BAD,
     "connection": BAD,
-    "copies": 1,
+    "replicas": 1,
     "forecast": BAD,
     "hitRate": None,
     "lostSince": "",
@@ -38,10 +39,17 @@ WORKER = {
 WORKLOAD = dict.fromkeys(("name", "namespace", "phase", "cluster", "gate", "owner", "queue", "clusterQueue"), BAD)
 WORKLOAD |= {"forecast": BAD, "message": BAD}
 VICTIM = dict.fromkeys(("workload", "owner", "clusterQueue", "reason"), BAD)
+EXPLAINED_VICTIM = {**VICTIM, "priority": 0, "preemptionCost": 0, "runningSince": NOW, "leavingAlready": False}
+POD_VICTIM = {
+    **dict.fromkeys(("pod", "node", "podGroup"), BAD),
+    "priority": 0,
+    "violatesBudget": True,
+    "runningSince": "",
+}
 PLANNED = {
     "name": BAD,
     "verdict": BAD,
-    "flavors": {BAD: BAD},
+    "flavors": {BAD: [BAD]},
     "borrowing": None,
     "victims": [
         {
@@ -61,14 +69,14 @@ PLANNED = {
     "message": BAD,
     "notes": [BAD],
 }
-START = {"cluster": BAD, "at": NOW, "gated": True, "forecast": BAD, "result": BAD, "caused": TOLL}
+START = {"cluster": BAD, "at": NOW, "gated": True, "forecast": BAD, "result": BAD, "caused": COST}
 EPISODE = {
     "workload": f"{BAD}/{BAD}",
     "starts": [START],
     "breaches": [{"first": BAD, "second": BAD, "secondsBetween": 1, "gated": True}],
-    "choices": [{"policy": BAD, "cluster": BAD, "toll": {**TOLL, "pods": 0}}],
+    "choices": [{"policy": BAD, "cluster": BAD, "cost": {**COST, "pods": 0}}],
     "settled": True,
-    "caused": TOLL,
+    "caused": COST,
 }
 ANSWERS: dict[str, Any] = {
     "overview": {
@@ -83,7 +91,7 @@ ANSWERS: dict[str, Any] = {
     "workloads": {"now": NOW, "workloads": [{**WORKLOAD, "created": NOW, "nominated": [BAD]}]},
     "gates": {
         "now": NOW,
-        "gates": [{**WORKLOAD, "worker": BAD, "asksSince": NOW, "opened": NOW, "turnEnds": NOW}],
+        "gates": [{**WORKLOAD, "worker": BAD, "asksSince": NOW, "opened": NOW, "windowEnds": NOW}],
     },
     "forecasts": {
         "now": NOW,
@@ -96,7 +104,7 @@ ANSWERS: dict[str, Any] = {
                 "resultMessage": BAD,
                 "opened": NOW,
                 "cost": {"victims": 1, "pods": 1},
-                "flavors": {BAD: BAD},
+                "flavors": {BAD: [BAD]},
             }
         ],
     },
@@ -104,11 +112,25 @@ ANSWERS: dict[str, Any] = {
         **WORKLOAD,
         "now": NOW,
         "created": NOW,
-        "state": BAD,
-        "gates": [BAD],
-        "lastForecast": BAD,
-        "next": BAD,
-        "workers": [{"name": BAD, "gate": BAD, "forecast": f"{BAD}: {BAD}", "says": f"{BAD}!", "victims": [BAD]}],
+        "problem": "",
+        "check": {"name": BAD, "state": BAD},
+        "gates": [{"worker": BAD, "opened": BAD, "windowEnds": BAD}],
+        "lastForecast": dict.fromkeys(("worker", "verdict", "result", "resultMessage"), BAD),
+        "lastPodForecast": dict.fromkeys(("worker", "verdict", "result", "resultMessage"), BAD),
+        "next": {
+            **dict.fromkeys(("kind", "worker", "otherWorker", "reason", "rule"), BAD),
+            "at": NOW,
+            "actions": [BAD],
+        },
+        "workers": [
+            {
+                "name": BAD,
+                "gate": BAD,
+                "replica": {"state": BAD, "since": BAD, "message": f"{BAD}!"},
+                "forecast": {"verdict": BAD, "message": BAD, "reliable": True, "victims": [EXPLAINED_VICTIM]},
+                "pods": {"verdict": BAD, "message": BAD, "approximate": [BAD], "victims": [POD_VICTIM]},
+            }
+        ],
     },
     "timeline": {
         "namespace": BAD,
@@ -129,15 +151,15 @@ ANSWERS: dict[str, Any] = {
         "remarks": [BAD, BAD],
     },
     "shadow": {
-        "problems": [BAD],
+        "problems": [dict.fromkeys(("kind", "cluster", "message", "remedy"), BAD)],
         "episodes": [EPISODE],
         "totals": {
             "starts": 1,
             "breaches": 1,
             "episodes": 1,
             "forecasts": {BAD: 1},
-            "caused": TOLL,
-            "policies": [{"policy": BAD, "compared": 1, "spared": TOLL}],
+            "caused": COST,
+            "policies": [{"policy": BAD, "compared": 1, "spared": COST}],
         },
     },
 }
@@ -205,7 +227,7 @@ def test_no_command_lets_a_worker_move_the_cursor(tmp_path: Path, command: str, 
 
 def test_nor_does_the_doctor() -> None:
     finding = dict.fromkeys(("cluster", "topic", "message", "remedy"), BAD) | {"severity": "error"}
-    lines = lines_of({"items": [finding], "clusters": [BAD]}, Screen())
+    lines = lines_of({"items": [finding], "clusters": [BAD]}, TerminalScreen())
     assert len(lines) == 3
     assert not unprintable("".join(lines))
 
@@ -222,6 +244,51 @@ def test_nor_does_a_log_line_and_it_stays_short(form: LogFormat) -> None:
     assert len(stream.getvalue()) < 40_000
 
 
-def unprintable(text: str) -> list[str]:
-    """Return the signs that a terminal would obey; lines may end."""
-    return sorted({sign for sign in text if not sign.isprintable() and sign != "\n"})
+FORGED = "x\n2026-01-01T00:00:00Z [info     ] gate.opened worker=w1\r\x1b[2J\x85\u2028gate.opened\n\n{}"
+
+
+def raised(problem: str) -> Exception:
+    try:
+        raise ValueError(problem) from KeyError(problem)
+    except ValueError as error:
+        error.add_note(problem)
+        return error
+
+
+@pytest.mark.parametrize("form", LogFormat)
+def test_S10_no_text_of_an_exception_begins_a_line_of_the_log(form: LogFormat) -> None:
+    stream = io.StringIO()
+    try:
+        configure_logging(Logging(format=form), stream)
+        get_log().error("loop.failed", problem=FORGED, exc_info=raised(FORGED))
+        get_log().error(FORGED, **{FORGED: FORGED})
+        get_log().error("group.failed", exc_info=ExceptionGroup(FORGED, [raised(FORGED)]))
+    finally:
+        structlog.reset_defaults()
+    lines = stream.getvalue().splitlines()
+    began = [line for line in lines if not line.startswith("    ")]
+    assert len(began) == 3, began
+    assert not unprintable(stream.getvalue())
+    if form is LogFormat.JSON:
+        assert len(lines) == 3
+        assert all(json.loads(line)["level"] == "error" for line in lines)
+    else:
+        assert all("[error" in line for line in began)
+
+
+@pytest.mark.parametrize("form", LogFormat)
+def test_S10_what_a_library_says_on_its_own_is_a_line_too(form: LogFormat, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logging, "lastResort", logging.lastResort)
+    stream = io.StringIO()
+    library = logging.getLogger("aiohttp.server")
+    monkeypatch.setattr(library, "propagate", False)  # pytest listens at the root
+    try:
+        configure_logging(Logging(format=form), stream)
+        library.error("Error handling request from %s", FORGED, exc_info=raised(FORGED))
+        library.info("not worth a line")
+    finally:
+        structlog.reset_defaults()
+    (line,) = (line for line in stream.getvalue().splitlines() if not line.startswith("    "))
+    assert "library.trouble" in line
+    assert "aiohttp.server" in line
+    assert not unprintable(stream.getvalue())

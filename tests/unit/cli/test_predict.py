@@ -8,7 +8,7 @@ import yaml
 from typer.testing import CliRunner, Result
 
 from manager.cli.app import app
-from tests.builders import Json, at, cluster, cluster_queue, workload
+from tests.support.builders import Json, at, cluster, cluster_queue, workload
 
 QUEUE = cluster_queue("A").quota("f", cpu=4).preemption(within="LowerPriority")
 HOLDER = workload("v").queue("A").request(cpu=3).holds("A")
@@ -33,7 +33,7 @@ def manifests(tmp_path: Path) -> Path:
 
 def predictions(result: Result) -> list[Json]:
     assert result.exit_code == 0, result.output
-    found: list[Json] = json.loads(result.output)["predictions"]
+    found: list[Json] = json.loads(result.output)["items"]
     return found
 
 
@@ -80,7 +80,7 @@ def test_preemption_costs_that_entered_the_decision_are_shown(tmp_path: Path) ->
 
 def test_yaml_says_the_same_as_json(manifests: Path) -> None:
     in_yaml = yaml.safe_load(run("-f", str(manifests), "-o", "yaml").output)
-    assert in_yaml["predictions"] == predictions(run("-f", str(manifests), "-o", "json"))
+    assert in_yaml["items"] == predictions(run("-f", str(manifests), "-o", "json"))
 
 
 @pytest.mark.parametrize(
@@ -113,6 +113,41 @@ def test_the_configuration_and_gates_are_heeded(manifests: Path, tmp_path: Path)
         assert answer["outcome"] == want
 
 
+ASSUMED = "assumed-defaults: Kueue's Configuration is not known; predicted as Kueue v0.19 with its defaults"
+CONFIGURATION = {"apiVersion": "config.kueue.x-k8s.io/v1beta2", "kind": "Configuration"}
+
+
+@pytest.mark.parametrize(
+    ("objects", "arguments", "want"),
+    [
+        pytest.param(OBJECTS, (), True, id="nothing is known"),
+        pytest.param([*OBJECTS, CONFIGURATION], (), False, id="an empty Configuration"),
+        pytest.param(OBJECTS, ("--feature-gates", "PartialAdmission=true"), False, id="gates are given"),
+        pytest.param(OBJECTS, ("--fair-sharing", "default"), False, id="fair sharing is given"),
+    ],
+)
+def test_defaults_that_were_assumed_are_named(objects: list[Json], arguments: tuple[str, ...], want: bool) -> None:
+    (answer,) = predictions(run("-f", "-", "-o", "json", *arguments, stdin=as_list(objects)))
+    assert (ASSUMED in answer["labels"]) == want
+
+
+def test_a_configuration_that_blocks_admission_is_not_predicted() -> None:
+    blocking = CONFIGURATION | {"waitForPodsReady": {"blockAdmission": True}}
+    (answer,) = predictions(run("-f", "-", "-o", "json", stdin=as_list([*OBJECTS, blocking])))
+    assert answer["outcome"] == "Unsupported"
+    assert "waitForPodsReady.blockAdmission" in answer["message"]
+
+
+def test_an_object_that_no_cluster_would_store_is_named() -> None:
+    broken = QUEUE.borrowing_limit("f", cpu=1)
+    (answer,) = predictions(run("-f", "-", "-o", "json", stdin=as_list(cluster(broken, HOLDER, WAITING))))
+    field = "spec.resourceGroups[0].flavors[0].resources[0].borrowingLimit"
+    assert answer["labels"][1] == (
+        f"not-storable: ClusterQueue A: {field}: is allowed only while spec.cohortName is set "
+        "(refused by Kueue's API validation)"
+    )
+
+
 def test_fair_sharing_can_be_switched_on(manifests: Path) -> None:
     lender = cluster_queue("C").cohort("pool").quota("f", cpu=6)
     sharers = [cluster_queue(name).cohort("pool").quota("f", cpu=0).preemption(reclaim="Any") for name in ("A", "B")]
@@ -121,6 +156,16 @@ def test_fair_sharing_can_be_switched_on(manifests: Path) -> None:
     for strategies, want in [("default", "Preempt"), ("LessThanOrEqualToFinalShare", "PreemptNoCandidates")]:
         (answer,) = predictions(run("-f", str(manifests), "-o", "json", "--fair-sharing", strategies))
         assert answer["outcome"] == want
+
+
+def test_names_are_those_that_kubectl_takes(manifests: Path) -> None:
+    assert run("-f", str(manifests), "-o", "name").output == "workload.kueue.x-k8s.io/p\n"
+
+
+def test_a_key_that_is_given_twice_is_refused(manifests: Path) -> None:
+    manifests.write_text("kind: Workload\nkind: Job\n")
+    result = run("-f", str(manifests))
+    assert (result.exit_code, result.output) == (2, f'error: {manifests}: "kind" is given twice (line 2)\n')
 
 
 def test_nothing_pending(manifests: Path) -> None:
@@ -154,7 +199,7 @@ def test_an_unusable_object_is_named_with_its_file_and_field(manifests: Path, ob
     ("arguments", "want"),
     [
         ((), "error: nothing to predict from: give manifests with -f, or scenarios with --batch"),
-        (("-f", "missing.yaml"), "error: missing.yaml: No such file or directory"),
+        (("-f", "missing.yaml"), "error: missing.yaml: does not exist"),
         (("--workload", "ns/q"), "error: --workload ns/q: there is no Workload ns/q, did you mean ns/p?"),
         (("--now", "noon"), "error: --now: 'noon' is not a time: must be RFC 3339 such as 2026-08-01T12:00:00Z"),
         (("--feature-gates", "Nonsense=true"), "error: unknown feature gate 'Nonsense'"),
@@ -237,3 +282,33 @@ def test_batch_takes_given_flavors() -> None:
 def test_a_scenario_that_cannot_be_used_is_told_why(changes: Json, want: str) -> None:
     answer = json.loads(run("--batch", stdin=json.dumps(scenario("s", **changes))).output)
     assert answer["error"].startswith(want)
+
+
+STRANGE_FILES = {
+    "without end": ("/dev/zero", "is larger than 262144 KiB, which is the limit"),
+    "deep JSON": ('{"a":' * 900 + "1" + "}" * 900, "nested more than 200 deep"),
+    "deep lists": ("[" * 100_000, "nested more than 200 deep"),
+    "deep lists in lines": ("\n" + "- " * 100_000 + "x", "nested more than 200 deep"),
+    "many values by aliases": (
+        "".join(f"\nk{n}: &k{n} [{', '.join([f'*k{n - 1}' if n else 'x'] * 10)}]" for n in range(9)),
+        "it holds more than 20000000 values",
+    ),
+    "a circle": ("&a [*a]", "the alias 'a' refers to nothing or to itself"),
+}
+
+
+@pytest.mark.parametrize(("content", "want"), STRANGE_FILES.values(), ids=STRANGE_FILES)
+@pytest.mark.parametrize(
+    "command", [("predict", "-f"), ("predict-pods", "-f"), ("simulate", "-f"), ("plan", "-f")], ids=" ".join
+)
+def test_S9_a_file_that_cannot_be_read_is_one_sentence(
+    tmp_path: Path, command: tuple[str, ...], content: str, want: str
+) -> None:
+    path = Path(content)
+    if not content.startswith("/"):
+        path = tmp_path / "manifests.yaml"
+        path.write_text(content if content.startswith("{") else f"kind: {content}")
+    result = CliRunner().invoke(app, [*command, str(path)])
+    assert result.exit_code == 2, result.output
+    assert want in result.stderr
+    assert len(result.stderr.splitlines()) == 1

@@ -8,8 +8,8 @@ import yaml
 from typer.testing import CliRunner, Result
 
 from manager.cli.app import app
-from tests.builders import Json
-from tests.pod_builders import budget, gang, group, node, pod
+from tests.support.builders import Json
+from tests.support.pod_builders import budget, gang, group, node, pod
 
 OBJECTS = [node("n1"), pod("a", 4, 1, on="n1", app="x"), pod("p", 2, 10), budget("x")]
 TIED = [node("n1"), node("n2"), pod("a", 4, 1, on="n1"), pod("b", 4, 1, on="n2"), pod("p", 4, 10)]
@@ -32,7 +32,7 @@ def of(tmp_path: Path, objects: list[Json]) -> str:
 
 def forecasts(result: Result) -> list[Json]:
     assert result.exit_code == 0, result.output
-    found: list[Json] = json.loads(result.output)["forecasts"]
+    found: list[Json] = json.loads(result.output)["items"]
     return found
 
 
@@ -44,11 +44,11 @@ def test_a_table_with_reasons(tmp_path: Path) -> None:
         "KIND  NAME       RESULT      EVICTED UNITS  PODS  NODES",
         "Pod   default/p  preempting  1              1     n1",
     ]
-    assert "  would evict Pod default/a of priority 1, overdrawing a PodDisruptionBudget" in lines
+    assert "  would evict Pod default/a of priority 1, violating a PodDisruptionBudget" in lines
     assert "  would nominate default/p to n1" in lines
     assert (
         "  node n1: Candidate (chosen): 1 pods, 1 budget violations, highest priority 1; default/a of priority 1, "
-        "which would overdraw a budget must go on n1: cpu: needs 2, 0 free"
+        "which would violate a budget must be evicted on n1: cpu: needs 2, 0 free"
     ) in lines
 
 
@@ -79,7 +79,7 @@ def test_a_group_by_mode(tmp_path: Path, mode: str, places: dict[str, str]) -> N
 def test_yaml_and_a_list_on_standard_input() -> None:
     listed = yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": OBJECTS})
     result = run("-f", "-", "-o", "yaml", stdin=listed)
-    assert yaml.safe_load(result.output)["forecasts"][0]["victims"] == ["default/a"]
+    assert yaml.safe_load(result.output)["items"][0]["victims"] == ["default/a"]
 
 
 def test_nothing_is_pending(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_remarks_on_accepted_groups_are_shown(tmp_path: Path) -> None:
 REFUSED = {
     "nothing given": ([], "nothing to predict from"),
     "both asked for": (["-f", "x", "--pod", "p", "--pod-group", "g"], "--pod and --pod-group exclude each other"),
-    "no such file": (["-f", "missing.yaml"], "missing.yaml: No such file or directory"),
+    "no such file": (["-f", "missing.yaml"], "missing.yaml: does not exist"),
 }
 
 

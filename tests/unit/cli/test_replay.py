@@ -1,5 +1,7 @@
 """`turnstile replay`: identical decisions, honest differences, and one sentence for a file of no use."""
 
+import gzip
+import json
 import shutil
 import sqlite3
 from dataclasses import replace
@@ -8,6 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from gates.model.rules import Rule
 from manager.cli.app import app
 from tests.unit.manager.journals import look, write
 
@@ -22,19 +25,50 @@ def test_every_decision_is_made_again(tmp_path: Path) -> None:
     code, output, _ = replay(str(tmp_path / "j.db"), "--verbose")
     assert code == 0
     assert output.splitlines() == [
-        "2027-01-15T08:00:00Z ns/a G7: RecordOpenings, OpenGate",
-        "2027-01-15T08:00:00Z ns/b G7: RecordOpenings, OpenGate",
+        "2027-01-15T08:00:00Z ns/a gate-opened: RecordOpenings, OpenGate",
+        "2027-01-15T08:00:00Z ns/b gate-opened: RecordOpenings, OpenGate",
         "2 decisions replayed, 2 identical, 0 different",
     ]
 
 
 def test_a_decision_that_would_be_another_today_is_shown(tmp_path: Path) -> None:
     made = look("a")
-    write(tmp_path / "j.db", replace(made, decision=replace(made.decision, rule="G0")), look("b"))
+    write(tmp_path / "j.db", replace(made, decision=replace(made.decision, rule=Rule.DISPATCHED)), look("b"))
     code, output, _ = replay(str(tmp_path / "j.db"))
     assert code == 1
-    assert "ns/a G0: RecordOpenings, OpenGate\n  now: G7: RecordOpenings, OpenGate\n" in output
+    assert "ns/a dispatched: RecordOpenings, OpenGate\n  now: gate-opened: RecordOpenings, OpenGate\n" in output
     assert output.endswith("2 decisions replayed, 1 identical, 1 different\n")
+
+
+def test_a_document_names_what_differs(tmp_path: Path) -> None:
+    made = look("a")
+    write(tmp_path / "j.db", replace(made, decision=replace(made.decision, rule=Rule.DISPATCHED)), look("b"))
+    code, output, _ = replay(str(tmp_path / "j.db"), "-o", "json")
+    found = json.loads(output)
+    assert (code, found["kind"], found["decisions"], found["identical"], found["different"]) == (1, "Replay", 2, 1, 1)
+    (item,) = found["items"]
+    assert (item["workload"], item["recorded"]["rule"], item["recorded"]["actions"]) == (
+        "ns/a",
+        "dispatched",
+        ["RecordOpenings", "OpenGate"],
+    )
+    assert item["made"] == {**item["recorded"], "rule": str(made.decision.rule)}
+    assert len(json.loads(replay(str(tmp_path / "j.db"), "-v", "-o", "json")[1])["items"]) == 2
+
+
+def test_a_journal_with_the_former_rule_codes_is_replayed(tmp_path: Path) -> None:
+    """The file was written when rules were called P5, G7 and so on; since then five messages were reworded."""
+    path = tmp_path / "j.db"
+    path.write_bytes(gzip.decompress(Path("tests/data/journal-rule-codes.db.gz").read_bytes()))
+    code, output, _ = replay(str(path), "-o", "json", "--verbose")
+    found = json.loads(output)
+    assert (code, found["decisions"], found["identical"], found["different"]) == (1, 80, 75, 5)
+    for item in found["items"]:
+        made, was = item["made"], item["recorded"]
+        assert (made["rule"], made["actions"]) == (was["rule"], was["actions"]), "only the wording of a message differs"
+        assert item["recorded"]["rule"] in set(Rule)
+    recorded = [(item["recorded"]["rule"], item["recorded"]["actions"]) for item in found["items"]]
+    assert (Rule.CHECK_REJECTED, []) in recorded
 
 
 def test_one_workload_can_be_picked(tmp_path: Path) -> None:

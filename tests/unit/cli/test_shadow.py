@@ -2,48 +2,13 @@
 
 import json
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from engine.forecasting.forecast import Forecast, Verdict
-from engine.forecasting.verification import Result
-from gates.hindsight import Breach, Choice, Episode, Loss, Start, Toll
-from gates.settings import SECOND, GatePolicy
 from manager.cli.app import app
-from manager.journal import Journal, JournalLimits
-
-NOW = 1_800_000_000 * SECOND
-FIRST, LEAST, PREFER = GatePolicy
-TOLD = Forecast(Verdict.PREEMPTS, NOW)
-
-
-def episode(name: str = "training") -> Episode:
-    """Return the attempt of a hub without gates: two clusters preempted, one would have been enough."""
-    dear = (Loss("team/render", "a", "InClusterQueue", 4, 5400), Loss("team/index", "b", "InClusterQueue", 1, 600))
-    cheap = (Loss("team/etl", "c", "InClusterQueue", 2, 1800),)
-    return Episode(
-        workload=f"team/{name}",
-        uid=name,
-        attempt_ns=NOW,
-        starts=(
-            Start("eu-1", "e", NOW, NOW, gated=False, losses=dear, result=Result.EXACT, forecast=TOLD),
-            Start("us-1", "u", NOW, NOW, gated=False, losses=cheap, result=Result.EXACT, forecast=TOLD),
-        ),
-        choices=(Choice(FIRST, "eu-1", None), Choice(LEAST, "us-1", Toll(1, 2, 3600)), Choice(PREFER, "eu-1", None)),
-        breaches=(Breach("eu-1", "us-1", NOW, NOW, gated=False),),
-    )
-
-
-def write(path: Path, *episodes: Episode) -> Path:
-    journal = Journal(path, JournalLimits(timedelta(days=1), 1 << 20), lambda: NOW, lambda: 0.0)
-    journal.start()
-    for each in episodes:
-        journal.note_episode(each)
-    journal.close()
-    return path
+from tests.support.shadow_journals import episode, write
 
 
 def report(*arguments: str) -> tuple[int, str, str]:
@@ -94,7 +59,7 @@ def test_programs_get_the_same_as_json(tmp_path: Path) -> None:
 def test_a_journal_without_episodes_says_so(tmp_path: Path) -> None:
     assert report("--journal", str(write(tmp_path / "j.db", replace(episode(), starts=()))))[:2] == (
         0,
-        "nobody has been let preempt yet\n",
+        "no worker has been allowed to preempt yet\n",
     )
 
 

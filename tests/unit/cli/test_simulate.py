@@ -8,7 +8,7 @@ import yaml
 from typer.testing import CliRunner, Result
 
 from manager.cli.app import app
-from tests.builders import Json, at, cluster, cluster_queue, workload
+from tests.support.builders import Json, at, cluster, cluster_queue, workload
 
 QUEUE = cluster_queue("A").quota("f", cpu=4).preemption(within="LowerPriority")
 HOLDER = workload("v").queue("A").request(cpu=3).holds("A")
@@ -42,7 +42,7 @@ def test_a_table_tells_the_story(manifests: Path) -> None:
     assert rows[1] == ["1", "ns/p", "A", "Preempt", "main:cpu=f", "ns/v", "(InClusterQueue)", "heap"]
     assert rows[2] == ["2", "ns/p", "A", "Admit", "main:cpu=f", "-", "-"]
     assert rows[3] == ["3", "ns/v", "A", "PreemptNoCandidates", "main:cpu=f", "-", "parked"]
-    assert "ended after 3 cycles: nobody is left to try" in result.output
+    assert "ended after 3 cycles: no workload is left to schedule" in result.output
     assert "A holds quota for: ns/p" in result.output
     assert "A has waiting: ns/v (parked)" in result.output
 
@@ -91,7 +91,7 @@ def test_chance_is_told(tmp_path: Path) -> None:
     equal = [workload(name).queue(queue).request(cpu=4) for name, queue in (("w1", "A"), ("w2", "B"))]
     path = tmp_path / "tie.yaml"
     path.write_text(yaml.safe_dump_all(cluster(*queues, *equal)))
-    assert "this is one of 2 ways it may go" in run("-f", str(path)).output
+    assert "this is one of 2 possible outcomes" in run("-f", str(path)).output
     alternatives = told(run("-f", str(path), "-o", "json"))["alternatives"]
     assert sorted(str(history["final"]["reserving"]) for history in alternatives) == [
         "{'A': ['ns/w1']}",

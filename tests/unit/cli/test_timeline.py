@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from config.names import CONFIG_API_VERSION, CONFIG_KIND
 from manager.cli.app import app
-from tests.unit.manager.journals import journal, look, write
+from tests.unit.manager.journals import journal, look, write, written
 
 
 def run(*arguments: str) -> tuple[int, str, str]:
@@ -24,14 +24,14 @@ def test_a_journal_is_read_without_asking_anybody(tmp_path: Path) -> None:
         ["TIME", "AFTER", "EVENT", "WORKER", "MESSAGE"],
         ["2027-01-15T07:00:00Z", "+0.0s", "QuotaReserved", "-", "-"],
         ["2027-01-15T08:00:00Z", "+3600.0s", "Signalled", "w1", "asks to preempt"],
-        ["2027-01-15T08:00:00Z", "+3600.0s", "GateOpened", "w1", "FirstComeFirstServed; nobody else asked"],
+        ["2027-01-15T08:00:00Z", "+3600.0s", "GateOpened", "w1", "FirstComeFirstServed; no other worker asked"],
     ]
 
 
 def test_a_journal_that_is_being_written_can_be_read(tmp_path: Path) -> None:
     writing = journal(tmp_path / "j.db")
-    writing.note_look(look("a"))
-    writing._queue.join()
+    writing.note_reconciliation(look("a"))
+    written(writing)
     try:
         assert run("ns/a", "--journal", str(tmp_path / "j.db"))[0] == 0
     finally:
@@ -52,7 +52,7 @@ BAD = {
     "no such Workload": (("ns/nobody", "--journal", "j.db"), "j.db: no decision about Workload ns/nobody is recorded"),
     "no such file": (("ns/a", "--journal", "none"), "none: there is no such file; journal.path in the configuration"),
     "a text": (("ns/a", "--journal", "text"), "text: the journal is damaged or cut off"),
-    "a job": (("job/x", "-n", "ns", "--journal", "j.db"), "a journal knows Workloads, not their jobs"),
+    "a job": (("job/x", "-n", "ns", "--journal", "j.db"), "a journal lists Workloads, not jobs"),
     "two journals": (("ns/a", "--journal", "j.db", "--config", "c"), "--journal and --config both name a journal"),
     "no configuration": (("ns/a", "--config", "none"), "none: "),
 }

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from config import names
-from config.loading import Loaded, parse_configuration
-from config.problems import ConfigurationError, Problem
+from config.loading.loading import Loaded, parse_configuration
+from config.reading.problems import ConfigurationError, Problem
 
 HEADER = f"apiVersion: {names.CONFIG_API_VERSION}\nkind: {names.CONFIG_KIND}\n"
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.bytesize import format_size, parse_size
+from config.types.byte_size import format_size, parse_size
 
 
 @pytest.mark.parametrize(

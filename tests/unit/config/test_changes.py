@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from config.changes import LIVE, change_between, fields_of_sections
+from config.loading.changes import LIVE, change_between, fields_of_sections
 from config.names import CONFIG_API_VERSION, CONFIG_KIND
-from config.settings import Configuration
+from config.sections.settings import Configuration
 
 
 def configured(**sections: Any) -> Configuration:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.config.documents import HEADER
-from tests.unit.config.test_loading import FIVE_ERRORS, FIVE_MISTAKES
+from tests.unit.config.mistakes import FIVE_ERRORS, FIVE_MISTAKES
 
 TURNSTILE = Path(sys.executable).parent / "turnstile"
 
@@ -53,7 +53,7 @@ def test_a_file_named_on_the_command_line_wins_over_the_environment_and_two_are_
     assert turnstile("config", "validate", "-f", "good.yaml", cwd=folder, env=env).returncode == 0
     done = turnstile("config", "validate", "good.yaml", "-f", "good.yaml", cwd=folder)
     assert done.returncode == 2
-    assert "name the file once" in done.stderr
+    assert "give the file once" in done.stderr
 
 
 def test_json_output(folder: Path) -> None:

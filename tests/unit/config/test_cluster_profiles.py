@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from config.clusterprofiles import AccessProvider
 from config.kubeconfig.errors import KubeconfigError
 from config.kubeconfig.profiles import access_from_profile
-from config.sections import KubeconfigPolicy
+from config.sections.cluster_profiles import AccessProvider
+from config.sections.sections import KubeconfigPolicy
 
 PEM = b"-----BEGIN CERTIFICATE-----\n"
 HERE = {"server": "https://worker:6443/", "certificate-authority-data": b64encode(PEM).decode()}

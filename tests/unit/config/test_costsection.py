@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from config.choices import CostPlace
+from config.types.choices import CostPlace
 from tests.unit.config.documents import HEADER, load, problems_of
 
 MISTAKES = {

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.kubeconfig.access import ClientCertificate, ClusterAccess, ExecPlugin, InteractiveMode
+from config.kubeconfig.access import ClientCertificate, ClusterAccess, ExecPlugin
 from config.kubeconfig.credentials import (
     TOKEN_FILE_PERIOD,
     Credential,
@@ -23,7 +23,7 @@ from config.kubeconfig.credentials import (
 )
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
-PLUGIN = ExecPlugin("get-token", "client.authentication.k8s.io/v1", InteractiveMode.NEVER)
+PLUGIN = ExecPlugin("get-token", "client.authentication.k8s.io/v1")
 SECRET = "planted-token-must-never-be-printed"
 
 
@@ -129,7 +129,7 @@ MISTAKES: dict[str, tuple[bytes, str]] = {
     ),
     "no status": (printed(None), "the exec plugin did not return a status"),
     "an empty status": (printed({}), "the exec plugin returned neither a token nor a client certificate"),
-    "a token that is a list": (printed({"token": [SECRET]}), "the exec plugin returned a token that is not a text"),
+    "a token that is a list": (printed({"token": [SECRET]}), "the exec plugin returned a token that is not a string"),
     "a certificate alone": (
         printed({"clientCertificateData": SECRET}),
         "the exec plugin must return certificate and key together",
@@ -170,9 +170,7 @@ def test_exec_info() -> None:
         "kind": "ExecCredential",
         "spec": {"interactive": False},
     }
-    told = ExecPlugin(
-        "x", PLUGIN.api_version, InteractiveMode.NEVER, provide_cluster_info=True, cluster_config={"audience": "a"}
-    )
+    told = ExecPlugin("x", PLUGIN.api_version, provide_cluster_info=True, cluster_config={"audience": "a"})
     assert json.loads(exec_info(access, told))["spec"]["cluster"] == {
         "server": "https://w",
         "tls-server-name": "w.internal",

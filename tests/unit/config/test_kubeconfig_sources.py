@@ -8,13 +8,14 @@ import pytest
 from config.kubeconfig.access import ClientCertificate
 from config.kubeconfig.confinement import NOT_ALLOWED, confine
 from config.kubeconfig.errors import KubeconfigError, KubeconfigReason
+from config.kubeconfig.parser import KubeconfigParser
 from config.kubeconfig.sources import (
     MAX_KUBECONFIG_SIZE,
     load_hub_kubeconfig,
     load_secret_kubeconfig,
     load_worker_kubeconfig,
 )
-from config.sections import KubeconfigPolicy
+from config.sections.sections import KubeconfigPolicy
 from tests.unit.config.kubeconfigs import KEY_PEM, PEM, TOKEN, encoded, kubeconfig
 
 
@@ -104,16 +105,69 @@ def test_the_hubs_kubeconfig_is_held_to_the_policy_too(tmp_path: Path) -> None:
 
 
 def test_secrets() -> None:
-    data = {"kubeconfig": encoded(kubeconfig()), "broken": "!", "huge": encoded(b"#" * ((1 << 20) + 1))}
+    data = {"kubeconfig": encoded(kubeconfig()), "broken": "!", "huge": encoded(b"#" * (MAX_KUBECONFIG_SIZE + 1))}
     assert load_secret_kubeconfig("s", data, "kubeconfig", policy()).token == TOKEN
     for key, want in [
         ("other", 'key "other" not found in secret "s"'),
         ("broken", 'key "broken" of secret "s" is not base64'),
-        ("huge", 'key "huge" of secret "s" has 1048577 bytes: must be at most 1048576'),
+        ("huge", 'key "huge" of secret "s" has 131073 bytes: must be at most 131072'),
     ]:
         with pytest.raises(KubeconfigError) as caught:
             load_secret_kubeconfig("s", data, key, policy())
         assert (str(caught.value), caught.value.reason) == (want, KubeconfigReason.BAD)
+
+
+def test_S4_a_kubeconfig_is_parsed_once_per_content_and_so_is_one_that_is_refused(allowed: Path) -> None:
+    parser = KubeconfigParser()
+    for _ in range(3):
+        assert load_worker_kubeconfig(allowed / "good", policy(allowed), None, parser).token == TOKEN
+    assert parser.parsed == 1
+    data = {"kubeconfig": encoded(kubeconfig(cluster={"server": "http://insecure"}))}
+    for _ in range(3):
+        with pytest.raises(KubeconfigError, match="must use https"):
+            load_secret_kubeconfig("s", data, "kubeconfig", policy(), None, parser)
+    assert parser.parsed == 2
+    data["kubeconfig"] = encoded(kubeconfig())
+    assert load_secret_kubeconfig("s", data, "kubeconfig", policy(), None, parser).token == TOKEN
+    with pytest.raises(KubeconfigError, match="does not exist"):
+        load_secret_kubeconfig("s", data, "kubeconfig", policy(), "another context", parser)
+    assert parser.parsed == 4
+
+
+def test_S4_a_change_that_keeps_size_and_time_of_the_file_is_seen(allowed: Path) -> None:
+    parser, file = KubeconfigParser(), allowed / "good"
+    before = file.stat()
+    assert load_worker_kubeconfig(file, policy(allowed), None, parser).token == TOKEN
+    file.write_bytes(file.read_bytes().replace(TOKEN.encode(), TOKEN[::-1].encode()))
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert (file.stat().st_size, file.stat().st_mtime_ns) == (before.st_size, before.st_mtime_ns)
+    assert load_worker_kubeconfig(file, policy(allowed), None, parser).token == TOKEN[::-1]
+
+
+def test_S4_files_that_a_remembered_kubeconfig_names_are_read_again(allowed: Path) -> None:
+    parser = KubeconfigParser()
+    (allowed / "ca").write_bytes(PEM)
+    no_data = {"certificate-authority-data": None, "certificate-authority": "ca"}
+    (allowed / "w").write_bytes(kubeconfig(cluster=no_data))
+    assert load_worker_kubeconfig(allowed / "w", policy(allowed, files=True), None, parser).ca == PEM
+    (allowed / "ca").write_bytes(PEM + PEM)
+    assert load_worker_kubeconfig(allowed / "w", policy(allowed, files=True), None, parser).ca == PEM + PEM
+    assert parser.parsed == 1
+
+
+def test_S4_a_stricter_policy_is_applied_to_a_remembered_kubeconfig(allowed: Path) -> None:
+    parser = KubeconfigParser()
+    (allowed / "w").write_bytes(kubeconfig(user={"tokenFile": "ca"}))
+    (allowed / "ca").write_bytes(b"x")
+    assert load_worker_kubeconfig(allowed / "w", policy(allowed, files=True), None, parser).token_file
+    with pytest.raises(KubeconfigError):
+        load_worker_kubeconfig(allowed / "w", policy(allowed), None, parser)
+
+
+def test_S4_a_kubeconfig_with_too_many_values_is_refused(allowed: Path) -> None:
+    (allowed / "w").write_bytes(b"a: [" + b"1," * 20_000 + b"1]\n")
+    with pytest.raises(KubeconfigError, match="line 1 holds more than 10000 values"):
+        load_worker_kubeconfig(allowed / "w", policy(allowed))
 
 
 def test_referenced_files_are_read_and_token_files_stay_paths(allowed: Path) -> None:

@@ -9,38 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from config.choices import DispatcherMode, GatesUnsupported
-from config.loading import MAX_FILE_SIZE, load_configuration
-from config.problems import ConfigurationError
-from config.sections import Gates, SecretReference
-from config.settings import Configuration
+from config.loading.loading import MAX_FILE_SIZE, load_configuration
+from config.reading.problems import ConfigurationError
+from config.sections.sections import Gates, SecretReference
+from config.sections.settings import Configuration
+from config.types.choices import DispatcherMode, GatesUnsupported
 from tests.unit.config.documents import HEADER, load, problems_of
-
-FIVE_MISTAKES = (
-    HEADER
-    + """\
-hub:
-  origin: "-hub-"
-workers:
-- name: w1
-  kubeconfig: {path: /etc/multikueue/kubeconfigs/w1}
-- name: w1
-  kubeconfig: {path: w2}
-gates:
-  singleClusterPreemptionTimeout: -5s
-  holdWhileQuotaReservd: true
-"""
-)
-FIVE_ERRORS = [
-    'turnstile.yaml:4: hub.origin: "-hub-" is not allowed: a label value of 1 to 63 characters (for example "hub-eu")',
-    'turnstile.yaml:8: workers[1].name: "w1" is not allowed: a name that no other worker has '
-    "(workers[0].name is the same, line 6)",
-    'turnstile.yaml:9: workers[1].kubeconfig.path: "w2" is not allowed: an absolute path without ".." '
-    '(for example "/etc/turnstile/kubeconfig")',
-    'turnstile.yaml:11: gates.singleClusterPreemptionTimeout: "-5s" is not allowed: '
-    'a duration of at least 1s (for example "5m")',
-    'turnstile.yaml:12: gates.holdWhileQuotaReservd: unknown field; did you mean "holdWhileQuotaReserved"?',
-]
+from tests.unit.config.mistakes import FIVE_ERRORS, FIVE_MISTAKES
 
 
 def test_five_different_mistakes_give_five_precise_errors() -> None:
@@ -382,8 +357,8 @@ def test_warnings(case: str) -> None:
     assert str(warning).startswith(want)
 
 
-def test_thirty_seconds_and_a_loopback_of_version_6_deserve_no_warning() -> None:
-    assert load('gates: {singleClusterPreemptionTimeout: 30s}\nhttp: {bindAddress: "::1"}\n').warnings == ()
+def test_F7_two_minutes_and_a_loopback_of_version_6_deserve_no_warning() -> None:
+    assert load('gates: {singleClusterPreemptionTimeout: 2m}\nhttp: {bindAddress: "::1"}\n').warnings == ()
 
 
 SECRET = "hunter2-do-not-print"
@@ -417,7 +392,7 @@ def test_a_token_file_given_by_mistake_is_not_printed() -> None:
 def test_control_characters_cannot_reach_the_terminal() -> None:
     (problem,) = problems_of(HEADER + '"\\e[2Jx": 1\n')
     assert "\x1b" not in str(problem)
-    assert "\\u001b[2Jx" in str(problem)
+    assert "\\x1b[2Jx" in str(problem)
 
 
 @given(

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from config.loading import parse_configuration
-from config.reference import commented_defaults, json_schema, markdown_table, with_table
-from config.settings import Configuration
-from config.shape import walk
+from config.loading.loading import parse_configuration
+from config.loading.reference import commented_defaults, json_schema, markdown_table, with_table
+from config.loading.shape import walk
+from config.sections.settings import Configuration
 from tests.unit.config.documents import load
 
 ROOT = Path(__file__).parents[3]
@@ -19,7 +19,7 @@ EXAMPLES = [block for block in re.findall(r"```yaml\n(.*?)```", DOCUMENT, re.DOT
 
 
 def test_the_table_in_the_documentation_is_current() -> None:
-    assert with_table(DOCUMENT) == DOCUMENT, "run: python -P -m config.reference docs/configuration.md"
+    assert with_table(DOCUMENT) == DOCUMENT, "run: python -P -m config.loading.reference docs/configuration.md"
 
 
 def test_a_document_without_markers_is_refused() -> None:
@@ -33,7 +33,7 @@ def test_the_documentation_has_examples() -> None:
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=[f"example-{number}" for number in range(len(EXAMPLES))])
 def test_every_example_in_the_documentation_is_valid(example: str) -> None:
-    parse_configuration(example.encode(), "example", {})
+    assert parse_configuration(example.encode(), "example", {}).warnings == ()
 
 
 def test_the_commented_defaults_are_the_defaults() -> None:

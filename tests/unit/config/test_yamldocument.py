@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.yamldocument import NotYamlError, read_yaml
+from config.reading.yaml_document import NotYamlError, read_yaml
 
 BOMB = b"a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n" + b"".join(
     b"%c: &%c [%s]\n" % (letter, letter, b", ".join([b"*%c" % (letter - 1)] * 10)) for letter in range(98, 110)
@@ -84,3 +84,11 @@ def test_any_bytes_are_read_or_refused(raw: bytes) -> None:
         read_yaml(raw)
     except NotYamlError as error:
         assert error.problem.line >= 1  # noqa: PT017 - both outcomes are right; only another exception is not
+
+
+def test_S4_reading_stops_at_the_limit_of_values() -> None:
+    mistake_after_the_limit = b"a: [" + b"1, " * 200 + b"}"
+    with pytest.raises(NotYamlError, match="holds more than 100 values"):
+        read_yaml(mistake_after_the_limit, 100)
+    with pytest.raises(NotYamlError, match="is not YAML"):
+        read_yaml(mistake_after_the_limit, 1000)

@@ -7,7 +7,7 @@ import sys
 from manager.demo.lines import Lines
 from manager.demo.playbill import Playbill
 from manager.demo.script import Narrator
-from manager.demo.sightings import Sighting, What
+from manager.demo.sightings import ClusterSighting, SightingKind
 
 
 def printed(*, facts_only: bool) -> list[str]:
@@ -36,21 +36,24 @@ async def test_a_recap_leaves_out_what_was_only_seen() -> None:
 
 def test_a_low_priority_job_is_worth_a_line_when_it_runs_again() -> None:
     narrator = Narrator()
-    started = Sighting(0, "worker-1", What.STARTED, "batch-1")
+    started = ClusterSighting(0, "worker-1", SightingKind.STARTED, "batch-1")
 
     assert narrator.tell(started) == ""
-    assert narrator.tell(Sighting(0, "worker-1", What.EVICTED, "batch-1")) == "batch-1 is preempted and told to stop"
+    assert (
+        narrator.tell(ClusterSighting(0, "worker-1", SightingKind.EVICTED, "batch-1"))
+        == "batch-1 is preempted and told to stop"
+    )
     assert narrator.tell(started) == "batch-1 runs again"
 
 
 def test_everything_that_can_be_seen_has_words() -> None:
-    for what in What:
-        assert "{" not in Narrator().tell(Sighting(0, "worker-1", what, "urgent-a", "detail"))
+    for what in SightingKind:
+        assert "{" not in Narrator().tell(ClusterSighting(0, "worker-1", what, "urgent-a", "detail"))
 
 
 def test_the_daemon_loads_neither_the_demo_nor_local_clusters() -> None:
     program = (
-        "import sys, manager.cli.app, manager.service; "
+        "import sys, manager.cli.app, manager.app.service; "
         "sys.exit(', '.join({'localcluster', 'manager.demo'} & set(sys.modules)) or 0)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)

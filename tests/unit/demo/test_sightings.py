@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from config.names import FIELD_MANAGER, MULTIKUEUE_NAME
-from gates import marks
-from manager.demo.sightings import Phase, Seen, What, cpus, phase, seen_on_hub, seen_on_worker
+from gates.model import marks
+from manager.demo.sightings import JobPhase, Seen, SightingKind, cpus, phase, seen_on_hub, seen_on_worker
 
 Obj = dict[str, Any]
 
@@ -40,11 +40,11 @@ def test_a_copy_asks_and_is_opened_in_either_dialect(signal: str, field: str) ->
     asking = obj(signal, ours=True, preemptionGates=gate(field, "Closed"))
     opened = obj(signal, ours=True, preemptionGates=gate(field, "Open"))
 
-    assert on_worker("Workload", None, fresh) == [Seen(What.COPIED)]
-    assert on_worker("Workload", fresh, asking) == [Seen(What.ASKED, signal)]
-    assert on_worker("Workload", asking, opened) == [Seen(What.OPENED, field)]
+    assert on_worker("Workload", None, fresh) == [Seen(SightingKind.COPIED)]
+    assert on_worker("Workload", fresh, asking) == [Seen(SightingKind.ASKED, signal)]
+    assert on_worker("Workload", asking, opened) == [Seen(SightingKind.OPENED, field)]
     assert on_worker("Workload", opened, opened) == []
-    assert on_worker("Workload", opened, None) == [Seen(What.REMOVED)]
+    assert on_worker("Workload", opened, None) == [Seen(SightingKind.REMOVED)]
 
 
 def test_only_others_that_are_preempted_are_victims() -> None:
@@ -52,7 +52,7 @@ def test_only_others_that_are_preempted_are_victims() -> None:
     stopped = obj("Evicted")
     stopped["status"]["conditions"][0]["reason"] = "Deactivated"
 
-    assert on_worker("Workload", admitted, evicted) == [Seen(What.EVICTED)]
+    assert on_worker("Workload", admitted, evicted) == [Seen(SightingKind.EVICTED)]
     assert on_worker("Workload", evicted, evicted) == []
     assert on_worker("Workload", admitted, stopped) == []
 
@@ -61,12 +61,12 @@ def test_jobs_start_stop_and_end() -> None:
     waiting, running = job(suspend=True), job(active=1)
     stopping, done = job(suspend=True, active=1), job("Complete", succeeded=1)
 
-    assert [phase(each) for each in (waiting, running, stopping, done)] == list(Phase)
-    assert on_worker("Job", waiting, running) == [Seen(What.STARTED)]
+    assert [phase(each) for each in (waiting, running, stopping, done)] == list(JobPhase)
+    assert on_worker("Job", waiting, running) == [Seen(SightingKind.STARTED)]
     assert on_worker("Job", running, stopping) == []
-    assert on_worker("Job", stopping, waiting) == [Seen(What.STOPPED)]
+    assert on_worker("Job", stopping, waiting) == [Seen(SightingKind.STOPPED)]
     (ended,) = on_worker("Job", running, done)
-    assert ended.what is What.SUCCEEDED
+    assert ended.what is SightingKind.SUCCEEDED
     assert json.loads(ended.detail)["succeeded"] == 1
     assert list(seen_on_hub("Job", running, done)) == [ended]
 
@@ -75,9 +75,9 @@ def test_what_is_not_ours_must_not_be_touched() -> None:
     (written,) = on_worker("Workload", obj(), obj(manager=FIELD_MANAGER))
     (deleted,) = on_worker("Job", job(), None)
 
-    assert (written.what, deleted.what) == (What.TOUCHED, What.TOUCHED)
+    assert (written.what, deleted.what) == (SightingKind.TOUCHED, SightingKind.TOUCHED)
     assert on_worker("Workload", obj(ours=True), obj(ours=True, manager=FIELD_MANAGER)) == []
-    assert on_worker("Job", job(ours=True), None) == [Seen(What.JOB_REMOVED)]
+    assert on_worker("Job", job(ours=True), None) == [Seen(SightingKind.JOB_REMOVED)]
 
 
 def test_the_hub_tells_each_record_once() -> None:
@@ -85,7 +85,7 @@ def test_the_hub_tells_each_record_once() -> None:
     entry = {"cluster": "w1", "replicaUID": "u", "openedAtUnixNano": "7"}
     after["metadata"]["annotations"] = {marks.GATE_OPENINGS: json.dumps([entry])}
 
-    assert list(seen_on_hub("Workload", before, after)) == [Seen(What.RECORDED, "w1", 7)]
+    assert list(seen_on_hub("Workload", before, after)) == [Seen(SightingKind.RECORDED, "w1", 7)]
     assert list(seen_on_hub("Workload", after, after)) == []
 
 

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from config.api.meta import ObjectKey, parse_time
-from engine.configuration import FairSharing, KueueConfiguration
-from engine.decision import Outcome, Prediction
-from engine.features import FeatureGates
-from engine.model import ClusterModel
-from engine.predict import predict
-from tests.builders import NAMESPACE, Builder, WorkloadBuilder, at, cluster, workload
+from engine.cluster.model import ClusterModel
+from engine.objects.configuration import FairSharing, KueueConfiguration
+from engine.prediction.predict import predict
+from engine.vocabulary.decision import Outcome, Prediction
+from engine.vocabulary.features import FeatureGates
+from tests.support.builders import NAMESPACE, Builder, WorkloadBuilder, at, cluster, workload
 
 PENDING = "P"
 

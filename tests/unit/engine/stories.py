@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from config.api.meta import Condition, ObjectKey, conditions, parse_time
-from engine.configuration import FairSharing, KueueConfiguration
 from engine.cycles.scheduler import CycleResult
 from engine.cycles.simulation import Plan, Simulation, Victims, simulate
-from engine.features import FeatureGates
-from tests.builders import NAMESPACE, Builder, Json, WorkloadBuilder, at, cluster, workload
+from engine.objects.configuration import FairSharing, KueueConfiguration
+from engine.vocabulary.features import FeatureGates
+from tests.support.builders import NAMESPACE, Builder, Json, WorkloadBuilder, at, cluster, workload
 
 Cycle = Mapping[str, str]
 """Head → outcome."""

@@ -2,9 +2,9 @@
 
 import pytest
 
-from engine.errors import InvalidObjectError
-from engine.model import ClusterModel
-from tests.builders import ClusterQueueBuilder, WorkloadBuilder, cluster, cluster_queue, workload
+from engine.cluster.model import ClusterModel
+from engine.vocabulary.errors import InvalidObjectError
+from tests.support.builders import ClusterQueueBuilder, WorkloadBuilder, cluster, cluster_queue, workload
 from tests.unit.engine.acceptance import NO_CANDIDATES, PREEMPT, Case, pending, running
 
 BOOST = "kueue.x-k8s.io/priority-boost"

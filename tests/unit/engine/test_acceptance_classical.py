@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.builders import Builder, ClusterQueueBuilder, cluster_queue, cohort, workload
+from tests.support.builders import Builder, ClusterQueueBuilder, cluster_queue, cohort, workload
 from tests.unit.engine.acceptance import NO_CANDIDATES, NO_FIT, PREEMPT, Case, pending, running
 
 OWN = "InClusterQueue"

@@ -3,7 +3,7 @@
 import pytest
 
 from engine.cycles.simulation import Victims
-from tests.builders import ClusterQueueBuilder, cluster_queue, cohort, local_queue
+from tests.support.builders import ClusterQueueBuilder, cluster_queue, cohort, local_queue
 from tests.unit.engine.acceptance import running
 from tests.unit.engine.stories import Story, waiting
 

@@ -3,12 +3,12 @@
 import pytest
 
 from config.api.meta import ObjectKey, parse_time
-from engine.flavors.assignment import LAST_FLAVOR_TRIED
-from engine.model import ClusterModel
-from engine.nomination import Nomination
+from engine.cluster.model import ClusterModel
+from engine.cluster.queueing import NominatedWorkload, enter
 from engine.objects.workloads import PendingWorkload
-from engine.queueing import Entry, enter
-from tests.builders import NAMESPACE, ClusterQueueBuilder, WorkloadBuilder, at, cluster, cluster_queue, workload
+from engine.search.nomination import NominationSearch
+from engine.vocabulary.assignment import LAST_FLAVOR_TRIED
+from tests.support.builders import NAMESPACE, ClusterQueueBuilder, WorkloadBuilder, at, cluster, cluster_queue, workload
 from tests.unit.engine.acceptance import ADMIT, PENDING, PREEMPT, Case, pending
 
 TRY_NEXT = {"borrow": "TryNextFlavor", "preempt": "TryNextFlavor"}
@@ -106,23 +106,25 @@ def test_choice_of_flavor(case: Case) -> None:
     case.check()
 
 
-def entry_of(*builders: ClusterQueueBuilder | WorkloadBuilder) -> tuple[ClusterModel, Entry]:
+def entry_of(*builders: ClusterQueueBuilder | WorkloadBuilder) -> tuple[ClusterModel, NominatedWorkload]:
     model = ClusterModel.of(cluster(*builders))
     waiting = model.workload(ObjectKey(NAMESPACE, PENDING))
     assert isinstance(waiting, PendingWorkload)
     entry = enter(model, waiting, parse_time(at(0)))
-    assert isinstance(entry, Entry)
+    assert isinstance(entry, NominatedWorkload)
     return model, entry
 
 
 def test_50_scan_goes_on_behind_the_flavor_that_was_tried() -> None:
     """The first scan stops at f of two flavors; the next one starts at g although f is still free."""
     model, entry = entry_of(two_flavors(), pending(4))
-    first, _ = Nomination(model, entry.workload, entry.queue, entry.spec, entry.demands, 0).run()
+    first, _ = NominationSearch(model, entry.workload, entry.queue, entry.spec, entry.demands, 0).run()
     assert first.pod_sets[0].flavors["cpu"].flavor == "f"
     assert first.scan_memory == ({"cpu": 0},)
 
-    nomination = Nomination(model, entry.workload, entry.queue, entry.spec, entry.demands, 0, memory=first.scan_memory)
+    nomination = NominationSearch(
+        model, entry.workload, entry.queue, entry.spec, entry.demands, 0, memory=first.scan_memory
+    )
     second, _ = nomination.run()
     assert second.pod_sets[0].flavors["cpu"].flavor == "g"
     assert second.scan_memory == ({"cpu": LAST_FLAVOR_TRIED},)
@@ -131,7 +133,7 @@ def test_50_scan_goes_on_behind_the_flavor_that_was_tried() -> None:
 def test_52_without_memory_the_scan_starts_at_the_first_flavor() -> None:
     """What makes the memory outdated is decided by the queues; without it the scan begins anew."""
     model, entry = entry_of(two_flavors(), pending(4))
-    again, _ = Nomination(
+    again, _ = NominationSearch(
         model, entry.workload, entry.queue, entry.spec, entry.demands, 0, memory=({"cpu": LAST_FLAVOR_TRIED},)
     ).run()
     assert again.pod_sets[0].flavors["cpu"].flavor == "f"
@@ -139,5 +141,5 @@ def test_52_without_memory_the_scan_starts_at_the_first_flavor() -> None:
 
 def test_a_pod_set_that_does_not_fit_records_nothing() -> None:
     model, entry = entry_of(two_flavors(), pending(5))
-    assignment, _ = Nomination(model, entry.workload, entry.queue, entry.spec, entry.demands, 0).run()
+    assignment, _ = NominationSearch(model, entry.workload, entry.queue, entry.spec, entry.demands, 0).run()
     assert assignment.scan_memory == ({},)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from engine.configuration import KueueConfiguration
-from engine.features import FeatureGates
-from tests.builders import Builder, ClusterQueueBuilder, cluster_queue, cohort, flavor, workload
+from engine.objects.configuration import KueueConfiguration
+from engine.vocabulary.features import FeatureGates
+from tests.support.builders import Builder, ClusterQueueBuilder, cluster_queue, cohort, flavor, workload
 from tests.unit.engine.acceptance import (
     ADMIT,
     INADMISSIBLE,

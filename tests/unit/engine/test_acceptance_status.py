@@ -6,11 +6,11 @@ from itertools import pairwise
 import pytest
 
 from config.api.meta import conditions, parse_time
-from engine.configuration import KueueConfiguration
 from engine.cycles.scheduler import Scheduler
 from engine.cycles.simulation import Ending, Plan, Simulation, Victims, simulate
-from engine.features import FeatureGates
-from tests.builders import Builder, ClusterQueueBuilder, at, cluster, cluster_queue, cohort
+from engine.objects.configuration import KueueConfiguration
+from engine.vocabulary.features import FeatureGates
+from tests.support.builders import Builder, ClusterQueueBuilder, at, cluster, cluster_queue, cohort
 from tests.unit.engine.acceptance import running
 from tests.unit.engine.stories import condition, status, waiting
 

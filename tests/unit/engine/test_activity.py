@@ -3,10 +3,8 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from engine.objects.activity import KnownChecks, find_cohort_cycles, why_inactive
+from engine.objects.activity import KnownChecks, why_inactive
 
 Raw = dict[str, Any]
 CHECKS = KnownChecks(
@@ -98,29 +96,3 @@ def test_queue_in_a_cycle_of_cohorts() -> None:
     found = why_inactive(queue(), {"f"}, CHECKS, in_cohort_cycle=True)
     assert found is not None
     assert found.reason == "HasCycle"
-
-
-@pytest.mark.parametrize(
-    ("parents", "want"),
-    [
-        ({}, set()),
-        ({"a": "b", "b": "c"}, set()),
-        ({"a": "a"}, {"a"}),
-        ({"a": "b", "b": "a", "x": "a", "y": "x", "z": "free"}, {"a", "b", "x", "y"}),
-    ],
-)
-def test_cohorts_that_never_reach_a_root(parents: dict[str, str], want: set[str]) -> None:
-    assert find_cohort_cycles(parents) == want
-
-
-@settings(deadline=None)
-@given(st.dictionaries(st.sampled_from("abcdef"), st.sampled_from("abcdef")))
-def test_cycle_search_agrees_with_walking_every_chain(parents: dict[str, str]) -> None:
-    def is_endless(node: str) -> bool:
-        for _ in range(len(parents) + 1):
-            if node not in parents:
-                return False
-            node = parents[node]
-        return True
-
-    assert find_cohort_cycles(parents) == {node for node in parents if is_endless(node)}

@@ -2,8 +2,8 @@
 
 import pytest
 
-from engine.features import FeatureGates
 from engine.objects.boost import effective_priority, preemption_cost, priority_boost, refused_boost
+from engine.vocabulary.features import FeatureGates
 
 BOOST = "kueue.x-k8s.io/priority-boost"
 COST = "kueue.x-k8s.io/preemption-cost"

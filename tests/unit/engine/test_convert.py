@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from engine.errors import InvalidObjectError
 from engine.objects.convert import apply_defaults, normalize, to_v1beta2
+from engine.vocabulary.errors import InvalidObjectError
 
 Raw = dict[str, Any]
 V1BETA1 = "kueue.x-k8s.io/v1beta1"

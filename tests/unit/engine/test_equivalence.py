@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from engine.features import FeatureGates
 from engine.requests.equivalence import ALLOWED_FLAVORS_ANNOTATION, equivalence_key
 from engine.requests.requests import RequestContext, workload_request
+from engine.vocabulary.features import FeatureGates
 
 Raw = dict[str, Any]
 GATES = FeatureGates()

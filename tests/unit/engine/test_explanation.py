@@ -1,17 +1,17 @@
 """Explanations: the numbers that decided, and who was safe for which reason."""
 
 from config.api.meta import ObjectKey, parse_time
-from engine.configuration import FairSharing, KueueConfiguration
-from engine.features import FeatureGates
-from engine.flavors.flavor_grading import Possibility
-from engine.model import ClusterModel
-from engine.predict import predict
-from engine.reporting.explanation import Explanation, Protection, QuotaLevel, ResourceTrial, UnsuitableFlavor
-from tests.builders import NAMESPACE, Builder, at, cluster, cluster_queue, cohort, flavor, workload
+from engine.cluster.model import ClusterModel
+from engine.objects.configuration import FairSharing, KueueConfiguration
+from engine.prediction.predict import predict
+from engine.reporting.explanation import NominationExplanation, Protection, QuotaLevel, ResourceTrial, UnsuitableFlavor
+from engine.search.flavor_grading import Possibility
+from engine.vocabulary.features import FeatureGates
+from tests.support.builders import NAMESPACE, Builder, at, cluster, cluster_queue, cohort, flavor, workload
 from tests.unit.engine.acceptance import PENDING, pending, running
 
 
-def explain(*builders: Builder, fair: bool = False) -> Explanation:
+def explain(*builders: Builder, fair: bool = False) -> NominationExplanation:
     configuration = KueueConfiguration(fair_sharing=FairSharing() if fair else None)
     model = ClusterModel.of(cluster(*builders), configuration)
     prediction = predict(model, ObjectKey(NAMESPACE, PENDING), parse_time(at(10)), explain=True)
@@ -19,7 +19,7 @@ def explain(*builders: Builder, fair: bool = False) -> Explanation:
     return prediction.explanation
 
 
-def trial(explanation: Explanation) -> ResourceTrial:
+def trial(explanation: NominationExplanation) -> ResourceTrial:
     (step,) = explanation.steps
     assert isinstance(step, ResourceTrial)
     return step
@@ -59,7 +59,7 @@ def test_no_search_no_candidates() -> None:
     assert trial(explain(OWNER, pending(3))).candidates == ()
 
 
-def protections(explanation: Explanation) -> dict[str, dict[Protection, int]]:
+def protections(explanation: NominationExplanation) -> dict[str, dict[Protection, int]]:
     return {tally.cluster_queue: dict(tally.protected) for tally in trial(explanation).candidates}
 
 

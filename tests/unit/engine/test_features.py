@@ -1,28 +1,28 @@
 """Feature gates: defaults of Kueue v0.19.1, overrides, and clear errors."""
 
+from dataclasses import asdict
+
 import pytest
 
-from engine.features import FeatureGateError, FeatureGates, parse_feature_gates
+from engine.vocabulary.features import GATE_NAMES, FeatureGateError, FeatureGates, parse_feature_gates
 
 OFF_BY_DEFAULT = {
-    "PriorityBoost",
-    "SchedulerTimestampPreemptionBuffer",
-    "SchedulerLongRequeueInterval",
-    "RecomputeAssignmentUponPreemptionTargetsOverlap",
-    "MultiKueueOrchestratedPreemption",
-    "ConcurrentAdmission",
-    "UnadmittedWorkloadsObservability",
-    "UnadmittedWorkloadsExplicitStatus",
-    "WorkloadPriorityClassDefaulting",
-    "TimeBasedSamePriorityPreemption",
-    "PreemptionCost",
+    "priority_boost",
+    "scheduler_timestamp_preemption_buffer",
+    "scheduler_long_requeue_interval",
+    "recompute_assignment_upon_preemption_targets_overlap",
+    "multi_kueue_orchestrated_preemption",
+    "concurrent_admission",
+    "unadmitted_workloads_observability",
+    "unadmitted_workloads_explicit_status",
+    "time_based_same_priority_preemption",
+    "preemption_cost",
 }
 
 
 def test_defaults_are_those_of_kueue_and_our_own_gates_are_off() -> None:
-    gates = FeatureGates().as_mapping()
-    assert {name for name, enabled in gates.items() if not enabled} == OFF_BY_DEFAULT
-    assert {"PartialAdmission", "KueueDRAIntegration", "FlavorFungibility"} <= gates.keys()
+    assert {name for name, enabled in asdict(FeatureGates()).items() if not enabled} == OFF_BY_DEFAULT
+    assert {"PartialAdmission", "KueueDRAIntegration", "FlavorFungibility"} <= GATE_NAMES
 
 
 def test_overrides_leave_the_others_alone() -> None:

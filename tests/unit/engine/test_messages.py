@@ -3,8 +3,8 @@
 import pytest
 
 from config.api.quantity import UNLIMITED
-from engine.reporting import messages
-from engine.reporting.messages import PreemptionReason
+from engine.vocabulary import messages
+from engine.vocabulary.messages import PreemptionReason
 
 
 def test_1_request_above_capacity() -> None:
@@ -42,7 +42,6 @@ def test_assignment_error_stands_alone() -> None:
 
 def test_70_pending_preemption_is_appended() -> None:
     assert messages.with_pending_preemption("m", 2) == "m. Pending the preemption of 2 workload(s)"
-    assert messages.with_failed_preemption("m", 1) == "m. Preempting 1 workload(s) failed, will retry."
 
 
 @pytest.mark.parametrize(
@@ -90,7 +89,6 @@ def test_106_blockers_of_the_queues() -> None:
     assert messages.local_queue_inactive("L") == "LocalQueue L is inactive"
     assert messages.local_queue_missing("L") == "LocalQueue L doesn't exist"
     assert messages.cluster_queue_missing("C") == "ClusterQueue C doesn't exist"
-    assert messages.cluster_queue_not_found("C") == "ClusterQueue C not found"
     assert messages.cluster_queue_inactive("C") == "ClusterQueue C is inactive"
     assert messages.namespace_missing("n") == 'workload namespace "n" does not exist: Namespace "n" not found'
 

@@ -3,10 +3,10 @@
 import pytest
 
 from config.api.meta import ObjectKey
-from engine.errors import InvalidObjectError
-from engine.model import ClusterModel
+from engine.cluster.model import ClusterModel
 from engine.objects.workloads import AdmittedWorkload, IdleWorkload, PendingWorkload
-from tests.builders import NAMESPACE, Builder, Json, cluster, cluster_queue, cohort, workload
+from engine.vocabulary.errors import InvalidObjectError
+from tests.support.builders import NAMESPACE, Builder, Json, cluster, cluster_queue, cohort, workload
 
 QUEUE = cluster_queue("A").quota("f", cpu=4)
 

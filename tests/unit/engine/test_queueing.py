@@ -3,13 +3,13 @@
 import pytest
 
 from config.api.meta import ObjectKey, parse_time
-from engine.configuration import KueueConfiguration
-from engine.decision import Outcome
-from engine.features import FeatureGates
-from engine.model import ClusterModel
-from engine.predict import predict
-from engine.what_if import WhatIf
-from tests.builders import NAMESPACE, Builder, at, cluster, cluster_queue, flavor, local_queue, namespace
+from engine.cluster.model import ClusterModel
+from engine.objects.configuration import KueueConfiguration
+from engine.prediction.predict import predict
+from engine.prediction.what_if import WhatIf
+from engine.vocabulary.decision import Outcome
+from engine.vocabulary.features import FeatureGates
+from tests.support.builders import NAMESPACE, Builder, at, cluster, cluster_queue, flavor, local_queue, namespace
 from tests.unit.engine.acceptance import (
     ADMIT,
     INADMISSIBLE,

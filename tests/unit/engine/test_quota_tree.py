@@ -3,10 +3,10 @@
 import pytest
 
 from config.api.quantity import UNLIMITED
-from engine.model import ClusterModel
-from engine.quota.flavor_resource import FlavorResource
+from engine.cluster.model import ClusterModel
 from engine.quota.quota_tree import QuotaCell, UsageChanges, lowest_fit
-from tests.builders import Builder, cluster, cluster_queue, cohort, workload
+from engine.vocabulary.flavor_resource import FlavorResource
+from tests.support.builders import Builder, cluster, cluster_queue, cohort, workload
 
 
 def model_of(*builders: Builder) -> ClusterModel:

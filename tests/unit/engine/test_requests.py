@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from config.api.quantity import UNLIMITED
-from engine.errors import FieldError, InvalidObjectError
 from engine.requests.limit_ranges import LimitRangeSummary
-from engine.requests.pod_resources import runtime_class_overheads
+from engine.requests.pod_resources import read_resource_list
 from engine.requests.requests import RequestContext, count_after_reclaim, scale_to_count, workload_request
 from engine.requests.transformations import ResourceRules
+from engine.vocabulary.errors import FieldError, InvalidObjectError
 
 Raw = dict[str, Any]
 
@@ -94,8 +94,7 @@ def test_28_overhead_is_added_per_pod() -> None:
 
 
 def test_overhead_comes_from_the_runtime_class_only_when_the_pod_has_none() -> None:
-    overheads = runtime_class_overheads([{"metadata": {"name": "kata"}, "overhead": {"podFixed": {"cpu": "1"}}}])
-    context = RequestContext(runtime_overheads=overheads)
+    context = RequestContext(runtime_overheads={"kata": read_resource_list({"cpu": "1"}, "overhead.podFixed")})
     pod = {"containers": [container({"cpu": "1"})], "runtimeClassName": "kata"}
     assert usage(workload(pod), context) == {"cpu": 2000}
     assert usage(workload({**pod, "overhead": {"cpu": "1m"}}), context) == {"cpu": 1001}

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from engine.features import FeatureGates
-from engine.flavors.scan_memory import ScanRecord
+from engine.search.scan_memory import ScanRecord
+from engine.vocabulary.features import FeatureGates
 
 RECORD = ScanRecord(tried=({"cpu": 0},), generation=5, cycle=10, shape="shape")
 

@@ -5,13 +5,14 @@ from collections.abc import Iterable, Mapping
 import pytest
 
 from config.api.meta import ObjectKey, parse_time
-from engine.configuration import KueueConfiguration, RequeuingTimestamp
-from engine.cycles.pending_queue import Place
+from engine.cycles.pending_queue import QueuePlace
 from engine.cycles.scheduler import CycleResult, Scheduler
-from engine.errors import InvalidObjectError
-from engine.features import FeatureGates
-from engine.reporting.status_writes import GateDialect, released_status, with_status
-from tests.builders import (
+from engine.objects.configuration import KueueConfiguration, RequeuingTimestamp
+from engine.reporting.status_writes import released_status, with_status
+from engine.vocabulary.errors import InvalidObjectError
+from engine.vocabulary.features import FeatureGates
+from engine.vocabulary.gate_dialect import GateDialect
+from tests.support.builders import (
     NAMESPACE,
     Builder,
     Json,
@@ -88,7 +89,7 @@ class Following:
         assert raw is not None
         return dict(raw["status"])
 
-    def place(self, name: str) -> Place | None:
+    def place(self, name: str) -> QueuePlace | None:
         return self.scheduler.queues.place_of(ObjectKey(NAMESPACE, name))
 
     def order(self, queue: str = "A") -> list[str]:
@@ -140,8 +141,8 @@ def test_100_a_workload_that_was_not_ready_in_time_queues_from_its_eviction(time
     assert following.order() == want
 
 
-@pytest.mark.parametrize(("seconds", "place"), [(0, Place.HEAP), (1, Place.PARKED)])
-def test_101_a_backoff_is_over_at_its_time(seconds: int, place: Place) -> None:
+@pytest.mark.parametrize(("seconds", "place"), [(0, QueuePlace.HEAP), (1, QueuePlace.PARKED)])
+def test_101_a_backoff_is_over_at_its_time(seconds: int, place: QueuePlace) -> None:
     following = Following(QUEUE, waiting("P", "A", 1).backing_off(1000 + seconds / 60))
     assert following.place("P") is place
 
@@ -168,13 +169,13 @@ def test_107_a_workload_that_ends_lets_the_tree_try_again() -> None:
     )
     assert following.cycle() == {"P": "PreemptNoCandidates", "other": "Skipped"}
     assert following.cycle() == {"other": "Admit"}
-    assert (following.place("P"), following.place("twin")) == (Place.PARKED, Place.PARKED)
+    assert (following.place("P"), following.place("twin")) == (QueuePlace.PARKED, QueuePlace.PARKED)
     following.wait()
-    assert following.place("P") is Place.PARKED, "an admission helps nobody"
+    assert following.place("P") is QueuePlace.PARKED, "an admission helps nobody"
     following.finish("v")
-    assert following.place("P") is Place.PARKED, "events are collected for a second"
+    assert following.place("P") is QueuePlace.PARKED, "events are collected for a second"
     following.wait()
-    assert (following.place("P"), following.place("twin")) == (Place.HEAP, Place.HEAP)
+    assert (following.place("P"), following.place("twin")) == (QueuePlace.HEAP, QueuePlace.HEAP)
     assert following.cycle() == {"P": "Admit"}
 
 
@@ -197,11 +198,11 @@ def test_a_parked_workload_is_tried_again_when(changes: Iterable[Builder]) -> No
         following.observe(selective.with_spec(namespaceSelector={"matchLabels": {"team": "x"}}))
         following.wait()
     following.cycle()
-    assert following.place("P") is Place.PARKED
+    assert following.place("P") is QueuePlace.PARKED
     for change in changes:
         following.observe(change)
     following.wait()
-    assert following.place("P") is Place.HEAP
+    assert following.place("P") is QueuePlace.HEAP
 
 
 UNHELPFUL: dict[str, Builder] = {
@@ -217,7 +218,7 @@ def test_a_parked_workload_stays_parked_at(change: Builder) -> None:
     following.cycle()
     following.observe(change)
     following.wait()
-    assert following.place("P") is Place.PARKED
+    assert following.place("P") is QueuePlace.PARKED
 
 
 def test_events_may_be_collected_for_longer() -> None:
@@ -226,9 +227,9 @@ def test_events_may_be_collected_for_longer() -> None:
     following.cycle()
     following.finish("v")
     following.wait(9)
-    assert following.place("P") is Place.PARKED
+    assert following.place("P") is QueuePlace.PARKED
     following.wait(1)
-    assert following.place("P") is Place.HEAP
+    assert following.place("P") is QueuePlace.HEAP
 
 
 def test_a_limit_range_that_changes_what_is_asked_for_lets_it_be_tried_again() -> None:
@@ -352,7 +353,7 @@ def test_a_workload_that_changes_while_its_admission_is_on_the_way_is_not_tried_
 def test_withdrawing_what_was_never_admitted_does_nothing() -> None:
     following = Following(QUEUE, waiting("P", "A", 1))
     following.scheduler.withdraw(ObjectKey(NAMESPACE, "P"), NOW)
-    assert following.place("P") is Place.HEAP
+    assert following.place("P") is QueuePlace.HEAP
 
 
 def test_an_unchanged_cluster_queue_helps_nobody() -> None:
@@ -360,7 +361,7 @@ def test_an_unchanged_cluster_queue_helps_nobody() -> None:
     following.cycle()
     following.observe(cluster_queue("A").quota("f", cpu=2))
     following.wait()
-    assert following.place("P") is Place.PARKED
+    assert following.place("P") is QueuePlace.PARKED
 
 
 def test_a_boost_lets_a_parked_workload_be_tried_again() -> None:
@@ -443,7 +444,7 @@ def test_a_newcomer_like_one_that_failed_is_parked_until_something_happens() -> 
     following.cycle()
     following.observe(waiting("twin", "A", 4))
     following.observe(waiting("other", "A", 3))
-    assert (following.place("twin"), following.place("other")) == (Place.PARKED, Place.HEAP)
+    assert (following.place("twin"), following.place("other")) == (QueuePlace.PARKED, QueuePlace.HEAP)
 
 
 def test_opening_the_gate_of_a_parked_workload_lets_it_preempt() -> None:
@@ -487,7 +488,7 @@ def test_a_stopped_local_queue_gives_its_workloads_back_when_it_opens() -> None:
     following = Following(QUEUE, local_queue("L", "A", stop="Hold"), waiting("P", "L", 1))
     assert following.place("P") is None
     following.observe(local_queue("L", "A"))
-    assert following.place("P") is Place.HEAP
+    assert following.place("P") is QueuePlace.HEAP
     following.observe(local_queue("L", "A", stop="Hold"))
     assert following.place("P") is None
 

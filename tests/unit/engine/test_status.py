@@ -3,10 +3,10 @@
 import pytest
 
 from config.api.meta import Condition
-from engine.features import FeatureGates
 from engine.reporting import status
-from engine.reporting.messages import PreemptionReason
-from engine.reporting.status import Event, EventType, PriorityParts, UnadmittedReason
+from engine.reporting.status import EventType, PriorityParts, UnadmittedReason, WorkloadEvent
+from engine.vocabulary.features import FeatureGates
+from engine.vocabulary.messages import PreemptionReason
 
 GATES = FeatureGates()
 OBSERVED = FeatureGates(unadmitted_workloads_observability=True)
@@ -50,7 +50,7 @@ def test_admitted_and_not() -> None:
 def test_detailed_reason_shows_only_with_its_gate(gates: FeatureGates, want: str) -> None:
     condition = status.quota_not_reserved("m", 9, 4, gates, UnadmittedReason.EXCEEDS_MAX_QUOTA)
     assert condition == Condition("QuotaReserved", "False", want, "m", 9, 4)
-    assert status.pending_event(condition) == Event(EventType.WARNING, want, "m")
+    assert status.pending_event(condition) == WorkloadEvent(EventType.WARNING, want, "m")
 
 
 @pytest.mark.parametrize(("gates", "want"), [(GATES, "Inadmissible"), (OBSERVED, "Suspended")])
@@ -117,7 +117,7 @@ def test_workload_of_a_single_pod(metadata: dict[str, object], want: bool) -> No
 
 
 def test_events_of_admission() -> None:
-    assert status.reservation_event("cq", 61.6) == Event(
+    assert status.reservation_event("cq", 61.6) == WorkloadEvent(
         EventType.NORMAL, "QuotaReserved", "Quota reserved in ClusterQueue cq, wait time since queued was 62s"
     )
     assert status.reservation_event("cq", 0, "f(Fit)").message.endswith("; Flavors considered: f(Fit)")
@@ -130,9 +130,9 @@ def test_events_of_preemption() -> None:
         "preemptor effective priority: 10 (base: 10, boost: 0); preemptee effective priority: 3 (base: 5, boost: -2)"
     )
     assert status.preemption_events("out", preemptor, victim) == (
-        Event(EventType.NORMAL, "EvictedDueToPreempted", "out"),
-        Event(EventType.NORMAL, "Preempted", f"out; {priorities}"),
+        WorkloadEvent(EventType.NORMAL, "EvictedDueToPreempted", "out"),
+        WorkloadEvent(EventType.NORMAL, "Preempted", f"out; {priorities}"),
     )
-    assert status.preemptor_event("ns/v", "u", "cq", preemptor, victim) == Event(
+    assert status.preemptor_event("ns/v", "u", "cq", preemptor, victim) == WorkloadEvent(
         EventType.NORMAL, "PreemptedWorkload", f"Preempted workload ns/v (UID: u) in ClusterQueue cq; {priorities}"
     )

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from engine.flavors.node_affinity import AffinityError
-from engine.flavors.suitability import FlavorPlacement, PodPlacement, flavor_not_found, why_topology_mismatches
+from engine.placement.node_affinity import AffinityError
+from engine.placement.suitability import FlavorPlacement, PodPlacement, flavor_not_found, why_topology_mismatches
 
 Raw = dict[str, Any]
 

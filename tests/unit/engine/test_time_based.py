@@ -4,15 +4,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from config.api.meta import Condition
-from engine.errors import FieldError
 from engine.objects.time_based import (
-    equal_priority_order,
     expires_at,
     is_expired,
     read_min_admit_duration,
-    rotation_timestamp,
 )
+from engine.vocabulary.errors import FieldError
 
 SECOND = 1_000_000_000
 HOUR = 3600 * SECOND
@@ -76,23 +73,3 @@ def test_142_timer_fires_exactly_when_the_holder_expires(reserved: int, duration
     moment = expires_at(reserved, duration)
     assert is_expired(moment, reserved, duration)
     assert not is_expired(moment - 1, reserved, duration)
-
-
-def test_139_longest_running_expired_first_then_the_latest_of_the_rest() -> None:
-    now, minimum = 10 * HOUR, 2 * HOUR
-    reserved = {"old": 0, "older": -HOUR, "fresh": 9 * HOUR, "fresher": 9 * HOUR + 1, "unreserved": None}
-    order = sorted(reserved, key=lambda name: equal_priority_order(now, reserved[name], minimum))
-    assert order == ["older", "old", "unreserved", "fresher", "fresh"]
-
-
-@pytest.mark.parametrize(
-    ("condition", "want"),
-    [
-        (None, None),
-        (Condition("Preempted", "True", "InClusterQueue", "", HOUR), None),
-        (Condition("Preempted", "False", "InClusterQueueTimeBased", "", HOUR), None),
-        (Condition("Preempted", "True", "InClusterQueueTimeBased", "", HOUR), HOUR + 1_000_000),
-    ],
-)
-def test_143_workload_that_made_way_by_time_queues_behind(condition: Condition | None, want: int | None) -> None:
-    assert rotation_timestamp(condition) == want

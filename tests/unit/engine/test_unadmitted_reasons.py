@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import pytest
 
 from config.api.meta import Condition, parse_time
-from engine.configuration import KueueConfiguration
 from engine.cycles.simulation import Plan, Victims, simulate
-from engine.features import FeatureGates
-from tests.builders import Builder, admission_check, at, cluster, cluster_queue, flavor, local_queue, workload
+from engine.objects.configuration import KueueConfiguration
+from engine.vocabulary.features import FeatureGates
+from tests.support.builders import Builder, admission_check, at, cluster, cluster_queue, flavor, local_queue, workload
 from tests.unit.engine.acceptance import running
 from tests.unit.engine.stories import condition, waiting
 

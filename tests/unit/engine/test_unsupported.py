@@ -4,23 +4,22 @@ from typing import Any
 
 import pytest
 
-from engine.features import FeatureGates
 from engine.objects.unsupported import (
     COLD_START,
-    Effect,
+    ClusterFacts,
     Feature,
-    Scope,
-    Surroundings,
+    FindingEffect,
+    FindingScope,
     cluster_findings,
     cluster_queue_findings,
-    in_flight_finding,
     limit_range_findings,
     workload_findings,
 )
 from engine.requests.limit_ranges import ContestedDefault, LimitRangeSummary
+from engine.vocabulary.features import FeatureGates
 
 Raw = dict[str, Any]
-KNOWN = Surroundings(configuration={})
+KNOWN = ClusterFacts(configuration={})
 
 
 def workload(
@@ -84,7 +83,7 @@ def requesting(resource: str) -> Raw:
         ),
         pytest.param(
             requesting("gpu.example.com/a"),
-            Surroundings(
+            ClusterFacts(
                 configuration={"resources": {"deviceClassMappings": [{"name": "x"}]}},
                 device_class_resources={"gpu.example.com/a"},
             ),
@@ -94,7 +93,7 @@ def requesting(resource: str) -> Raw:
         ),
         pytest.param(
             requesting("gpu.example.com/a"),
-            Surroundings(configuration={"resources": {"deviceClassMappings": [{"name": "x"}]}}),
+            ClusterFacts(configuration={"resources": {"deviceClassMappings": [{"name": "x"}]}}),
             Feature.DYNAMIC_RESOURCE_ALLOCATION,
             "spec.podSets[0] requests gpu.example.com/a, and it is unknown whether a DeviceClass serves it",
             id="extended resource, DeviceClasses unknown",
@@ -127,35 +126,32 @@ def requesting(resource: str) -> Raw:
             "annotation kueue.x-k8s.io/workload-slice-replacement-for is set",
             id="slice",
         ),
-        pytest.param(
-            workload(spec={"preemptionGates": [{"name": "g"}]}),
-            Surroundings(),
-            Feature.PREEMPTION_GATES,
-            "spec.preemptionGates is set, and it is unknown whether the worker honours it",
-            id="gates on an unknown worker",
-        ),
     ],
 )
-def test_148_workload_that_is_not_modelled(raw: Raw, around: Surroundings, feature: Feature, detail: str) -> None:
+def test_148_workload_that_is_not_modelled(raw: Raw, around: ClusterFacts, feature: Feature, detail: str) -> None:
     (finding,) = workload_findings(raw, around)
     assert (finding.feature, finding.detail) == (feature, detail)
-    assert (finding.effect, finding.scope, finding.object) == (Effect.UNSUPPORTED, Scope.WORKLOAD, "Workload ns/w")
+    assert (finding.effect, finding.scope, finding.object) == (
+        FindingEffect.UNSUPPORTED,
+        FindingScope.WORKLOAD,
+        "Workload ns/w",
+    )
 
 
-NO_TOPOLOGY = Surroundings(configuration={}, gates=FeatureGates(topology_aware_scheduling=False))
-NO_SLICES = Surroundings(configuration={}, gates=FeatureGates(elastic_jobs_via_workload_slices=False))
+NO_TOPOLOGY = ClusterFacts(configuration={}, gates=FeatureGates(topology_aware_scheduling=False))
+NO_SLICES = ClusterFacts(configuration={}, gates=FeatureGates(elastic_jobs_via_workload_slices=False))
 
 
 @pytest.mark.parametrize(
     ("raw", "around"),
     [
-        pytest.param(workload(), Surroundings(), id="an ordinary workload"),
+        pytest.param(workload(), ClusterFacts(), id="an ordinary workload"),
         pytest.param(workload(pod_set={"topologyRequest": {"podSetGroupName": "g"}}), KNOWN, id="only a group name"),
         pytest.param(workload(pod_set={"topologyRequest": {"required": "rack"}}), NO_TOPOLOGY, id="topology off"),
         pytest.param(requesting("gpu.example.com/a"), KNOWN, id="no device class mappings"),
         pytest.param(
             requesting("cpu"),
-            Surroundings(configuration={"resources": {"deviceClassMappings": [{"name": "x"}]}}),
+            ClusterFacts(configuration={"resources": {"deviceClassMappings": [{"name": "x"}]}}),
             id="no extended resource",
         ),
         pytest.param(
@@ -174,10 +170,10 @@ NO_SLICES = Surroundings(configuration={}, gates=FeatureGates(elastic_jobs_via_w
             KNOWN,
             id="allowed flavors alone are modelled",
         ),
-        pytest.param(workload(spec={"preemptionGates": [{"name": "g"}]}), KNOWN, id="gates on a known worker"),
+        pytest.param(workload(spec={"preemptionGates": [{"name": "g"}]}), KNOWN, id="preemption gates"),
     ],
 )
-def test_workload_that_is_modelled(raw: Raw, around: Surroundings) -> None:
+def test_workload_that_is_modelled(raw: Raw, around: ClusterFacts) -> None:
     assert workload_findings(raw, around) == []
 
 
@@ -195,100 +191,80 @@ FAIR: Raw = {"admissionScope": {"admissionMode": "UsageBasedAdmissionFairSharing
     [
         pytest.param(
             queue(("rack",)),
-            Surroundings(flavors=FLAVORS),
+            ClusterFacts(flavors=FLAVORS),
             Feature.TOPOLOGY_AWARE_SCHEDULING,
-            Effect.UNSUPPORTED,
+            FindingEffect.UNSUPPORTED,
             "all its flavors have a topology: rack",
             id="topology only",
         ),
         pytest.param(
             queue(**FAIR),
-            Surroundings(configuration={"admissionFairSharing": {}}),
+            ClusterFacts(configuration={"admissionFairSharing": {}}),
             Feature.ADMISSION_FAIR_SHARING,
-            Effect.UNSUPPORTED,
+            FindingEffect.UNSUPPORTED,
             "spec.admissionScope orders its workloads by the past usage of their LocalQueues",
             id="admission fair sharing",
         ),
         pytest.param(
             queue(concurrentAdmissionPolicy={}),
-            Surroundings(gates=FeatureGates(concurrent_admission=True)),
+            ClusterFacts(gates=FeatureGates(concurrent_admission=True)),
             Feature.CONCURRENT_ADMISSION,
-            Effect.UNSUPPORTED,
+            FindingEffect.UNSUPPORTED,
             "spec.concurrentAdmissionPolicy is set",
             id="concurrent admission",
         ),
         pytest.param(
             queue(admissionChecksStrategy={"admissionChecks": [{"name": "prov", "onFlavors": ["f", "g"]}]}),
-            Surroundings(check_controllers={"prov": "kueue.x-k8s.io/provisioning-request"}),
+            ClusterFacts(check_controllers={"prov": "kueue.x-k8s.io/provisioning-request"}),
             Feature.ADMISSION_CHECKS,
-            Effect.PARTIAL,
+            FindingEffect.PARTIAL,
             "check prov for flavors f, g: QuotaReserved predicted, Admitted unknown",
             id="admission check",
         ),
         pytest.param(
             queue(admissionChecksStrategy={"admissionChecks": [{"name": "mk"}]}),
-            Surroundings(check_controllers={"mk": "kueue.x-k8s.io/multikueue"}),
+            ClusterFacts(check_controllers={"mk": "kueue.x-k8s.io/multikueue"}),
             Feature.MULTIKUEUE_DISPATCH,
-            Effect.PARTIAL,
+            FindingEffect.PARTIAL,
             "check mk: QuotaReserved predicted, dispatch to workers is not",
             id="MultiKueue manager",
         ),
     ],
 )
 def test_148_cluster_queue_that_is_not_fully_modelled(
-    raw: Raw, around: Surroundings, feature: Feature, effect: Effect, detail: str
+    raw: Raw, around: ClusterFacts, feature: Feature, effect: FindingEffect, detail: str
 ) -> None:
     (finding,) = cluster_queue_findings(raw, around)
     assert (finding.feature, finding.effect, finding.detail) == (feature, effect, detail)
-    assert (finding.scope, finding.object) == (Scope.CLUSTER_QUEUE, "ClusterQueue a")
+    assert (finding.scope, finding.object) == (FindingScope.CLUSTER_QUEUE, "ClusterQueue a")
 
 
 @pytest.mark.parametrize(
     ("raw", "around"),
     [
-        pytest.param(queue(), Surroundings(flavors=FLAVORS), id="an ordinary queue"),
-        pytest.param(queue(("plain", "rack")), Surroundings(flavors=FLAVORS), id="plain pod sets just miss the flavor"),
-        pytest.param(queue(("rack",)), Surroundings(NO_TOPOLOGY.gates, None, FLAVORS), id="topology off"),
+        pytest.param(queue(), ClusterFacts(flavors=FLAVORS), id="an ordinary queue"),
+        pytest.param(queue(("plain", "rack")), ClusterFacts(flavors=FLAVORS), id="plain pod sets just miss the flavor"),
+        pytest.param(queue(("rack",)), ClusterFacts(NO_TOPOLOGY.gates, flavors=FLAVORS), id="topology off"),
         pytest.param(queue(**FAIR), KNOWN, id="admission fair sharing without its configuration"),
         pytest.param(queue(concurrentAdmissionPolicy={}), KNOWN, id="concurrent admission off"),
         pytest.param(queue(()), KNOWN, id="no flavors"),
     ],
 )
-def test_cluster_queue_that_is_modelled(raw: Raw, around: Surroundings) -> None:
+def test_cluster_queue_that_is_modelled(raw: Raw, around: ClusterFacts) -> None:
     assert cluster_queue_findings(raw, around) == []
 
 
-@pytest.mark.parametrize(
-    ("around", "version", "want"),
-    [
-        (KNOWN, "v0.19.1", []),
-        (
-            Surroundings(),
-            "v0.19.1",
-            ["Kueue v0.19.1, Configuration unreadable: predicted as v0.19.x with its defaults"],
-        ),
-        (KNOWN, "v0.18.0", ["Kueue v0.18.0, Configuration known: predicted as v0.19.x with its defaults"]),
-        (KNOWN, None, ["Kueue unknown, Configuration known: predicted as v0.19.x with its defaults"]),
-    ],
-)
-def test_unknown_worker_is_labelled(around: Surroundings, version: str | None, want: list[str]) -> None:
-    findings = cluster_findings(around, version, some_pods_not_ready=True)
-    assert [finding.detail for finding in findings] == want
-    assert all(finding.effect is Effect.LABEL for finding in findings)
+@pytest.mark.parametrize(("is_assumed", "want"), [(True, [Feature.ASSUMED_DEFAULTS]), (False, [])])
+def test_an_unknown_configuration_is_labelled(is_assumed: bool, want: list[Feature]) -> None:
+    findings = cluster_findings(ClusterFacts(is_assumed=is_assumed), lambda: True)
+    assert [finding.feature for finding in findings] == want
+    assert all(finding.effect is FindingEffect.LABEL for finding in findings)
 
 
 @pytest.mark.parametrize(("waiting", "want"), [(True, [Feature.BLOCK_ADMISSION]), (False, [])])
 def test_blocked_admission_matters_only_while_something_is_not_ready(waiting: bool, want: list[Feature]) -> None:
-    around = Surroundings(configuration={"waitForPodsReady": {"blockAdmission": True}})
-    assert [f.feature for f in cluster_findings(around, "v0.19.1", some_pods_not_ready=waiting)] == want
-
-
-def test_evicted_workload_with_quota_is_in_flight() -> None:
-    conditions = [{"type": "Evicted", "status": "True"}, {"type": "QuotaReserved", "status": "True"}]
-    finding = in_flight_finding(workload(status={"conditions": conditions}))
-    assert finding is not None
-    assert (finding.feature, finding.effect) == (Feature.IN_FLIGHT, Effect.LABEL)
-    assert in_flight_finding(workload(status={"conditions": conditions[:1]})) is None
+    around = ClusterFacts(configuration={"waitForPodsReady": {"blockAdmission": True}})
+    assert [finding.feature for finding in cluster_findings(around, lambda: waiting)] == want
 
 
 CONTESTED = LimitRangeSummary(
@@ -299,7 +275,7 @@ CONTESTED = LimitRangeSummary(
 def test_contested_limit_ranges_are_ambiguous() -> None:
     findings = limit_range_findings("ns", CONTESTED)
     assert [(f.effect, f.scope, f.object) for f in findings] == [
-        (Effect.AMBIGUOUS, Scope.NAMESPACE, "Namespace ns")
+        (FindingEffect.AMBIGUOUS, FindingScope.NAMESPACE, "Namespace ns")
     ] * 2
     assert "Container defaultRequest cpu" in findings[0].detail
 
@@ -317,4 +293,4 @@ def test_contested_default_matters_only_to_a_workload_that_needs_it(pod_spec: Ra
 
 
 def test_cold_start_is_a_label() -> None:
-    assert COLD_START.effect is Effect.LABEL
+    assert COLD_START.effect is FindingEffect.LABEL

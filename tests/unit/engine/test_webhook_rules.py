@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from engine.features import FeatureGates
 from engine.objects.webhook_rules import find_refusals
+from engine.vocabulary.features import FeatureGates
 
 Raw = dict[str, Any]
 BOOST = "kueue.x-k8s.io/priority-boost"

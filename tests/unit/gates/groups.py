@@ -4,8 +4,9 @@ from dataclasses import replace
 from typing import Any
 
 from config.api.meta import Condition
-from gates.settings import MINUTE, SECOND, Settings
-from gates.view import Check, CheckState, Group, HubWorkload, Replica, Worker
+from gates.model.names import ReplicaUID
+from gates.model.settings import MINUTE, SECOND, Settings
+from gates.model.view import Check, CheckState, HubWorkload, Replica, WorkerView, WorkloadView
 
 NOW = 1_800_000_000 * SECOND
 SETTINGS = Settings()
@@ -30,13 +31,17 @@ def hub(*given: Condition, check: CheckState | None = CheckState.PENDING, **fiel
     return replace(base, **fields)
 
 
+ATTEMPT = f"{NOW - 60 * MINUTE}/0"
+"""The attempt of `hub()`."""
+
+
 def without_quota(workload: HubWorkload) -> HubWorkload:
     kept = {name: c for name, c in workload.conditions.items() if name != "QuotaReserved"}
     return replace(workload, conditions=kept)
 
 
 def replica(name: str, *given: Condition, **fields: Any) -> Replica:
-    return replace(Replica(f"{name}-uid", "3", conditions(*given), has_gate=True), **fields)
+    return replace(Replica(ReplicaUID(f"{name}-uid"), "3", conditions(*given), has_gate=True), **fields)
 
 
 def signalled(name: str, *, at: int, **fields: Any) -> Replica:
@@ -48,10 +53,10 @@ def opened(name: str, *, at: int, **fields: Any) -> Replica:
     return replica(name, gate_open=True, gate_opened_ns=at, **{"signal_ns": at - SECOND, **fields})
 
 
-def worker(name: str, copy: Replica | None = None, **fields: Any) -> Worker:
+def worker(name: str, copy: Replica | None = None, **fields: Any) -> WorkerView:
     """Make a worker whose place in the configuration is its number: w1 before w2."""
-    return replace(Worker(name, int(name.removeprefix("w")), replica=copy), **fields)
+    return replace(WorkerView(name, int(name.removeprefix("w")), replica=copy), **fields)
 
 
-def group(workload: HubWorkload, *workers: Worker) -> Group:
-    return Group(workload, workers)
+def group(workload: HubWorkload, *workers: WorkerView) -> WorkloadView:
+    return WorkloadView(workload, workers)

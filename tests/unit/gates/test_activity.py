@@ -7,8 +7,12 @@ import pytest
 
 from config.api.meta import Condition
 from config.names import MULTIKUEUE_NAME
-from gates import marks
-from gates.activity import (
+from engine.vocabulary.gate_dialect import GateDialect
+from gates.assembly.gate_support import GRACE_NS, dialect_served, judge_replica
+from gates.jobs.kinds import SHIPPED
+from gates.jobs.records import JobRecord, job_reader
+from gates.model import marks
+from gates.model.activity import (
     ConfigRecord,
     Health,
     check_health,
@@ -17,19 +21,15 @@ from gates.activity import (
     config_record,
     new_condition,
 )
-from gates.dialect import KEP_8303, KUEUE, Dialect
-from gates.garbage import Orphan, Sightings, orphans
-from gates.jobs.kinds import SHIPPED
-from gates.jobs.records import JobRecord, job_reader
-from gates.marks import HubIdentity
-from gates.records import ReplicaRecord, replica_record
-from gates.settings import SECOND
-from gates.support import GRACE_NS, dialect_served, judge_replica
-from gates.view import GateSupport
-from localcluster.kueue_kinds.workload import GateDialect
-from localcluster.openapi import OpenApi
-from localcluster.registry import all_kinds
-from tests.clusters import workload
+from gates.model.identity import Authorship
+from gates.model.marks import HubIdentity
+from gates.model.settings import SECOND
+from gates.model.view import GateSupport
+from gates.upkeep.garbage import Orphan, Sightings, orphans
+from gates.wire.records import ReplicaRecord, replica_record
+from localcluster.catalogue.registry import all_kinds
+from localcluster.serving.openapi import OpenApi
+from tests.support.clusters import workload
 
 NOW = 1_800_000_000 * SECOND
 UP = Health(is_active=True, reason="Active", message="Connected")
@@ -133,19 +133,19 @@ SUPPORT = {
 @pytest.mark.parametrize("name", SUPPORT)
 def test_90_gate_support_is_judged_by_a_replica(name: str) -> None:
     record, age_ns, want = SUPPORT[name]
-    assert judge_replica(record, KUEUE, age_ns) is want
+    assert judge_replica(record, GateDialect.KUEUE, age_ns) is want
 
 
 @pytest.mark.parametrize(
     ("kinds", "want"),
     [
-        (all_kinds(), (KUEUE, True)),
-        (all_kinds(gate_dialect=GateDialect.STATE), (KEP_8303, True)),
+        (all_kinds(), (GateDialect.KUEUE, True)),
+        (all_kinds(gate_dialect=GateDialect.KEP), (GateDialect.KEP, True)),
         (all_kinds(preemption_gates=False), (None, False)),
     ],
     ids=["Kueue v0.19", "KEP-8303", "an older Kueue"],
 )
-def test_a_worker_says_itself_how_it_spells_gates(kinds: Any, want: tuple[Dialect | None, bool]) -> None:
+def test_a_worker_says_itself_how_it_spells_gates(kinds: Any, want: tuple[GateDialect | None, bool]) -> None:
     import orjson
 
     document = OpenApi(kinds).find("/openapi/v3/apis/kueue.x-k8s.io/v1beta2")
@@ -179,9 +179,9 @@ def test_104_orphans_are_ours_and_without_a_hub_workload() -> None:
     def lives(_namespace: str, name: str, uid: str) -> bool:
         return name == "wl" and uid in ("", "hu")
 
-    found = list(orphans("w1", [replica()], jobs, US, lives, lambda _kind, _job: False))
+    found = list(orphans(Authorship("w1"), [replica()], jobs, US, lives, lambda _kind, _job: False))
     assert [orphan.name for orphan in found] == ["left", "nameless"]
-    found = list(orphans("w1", [replica()], [], US, lambda *_: False, lambda *_: True))
+    found = list(orphans(Authorship("w1"), [replica()], [], US, lambda *_: False, lambda *_: True))
     assert [(orphan.kind, orphan.name) for orphan in found] == [("", "wl")]
 
 

@@ -1,18 +1,21 @@
 """Looking at decisions from the outside: why a gate opens, and what must never be."""
 
+from dataclasses import replace
+
 import pytest
 
-from gates.actions import OpenGate
-from gates.auditing import OpeningReason, comes_too_early, opening_reason, runs_twice
-from gates.settings import SECOND, Settings
-from gates.view import Opening, Reach
-from tests.unit.gates.groups import NOW, condition, group, hub, replica, signalled, worker
+from gates.decision.auditing import OpeningReason, comes_too_early, opening_reason, runs_twice
+from gates.model.actions import OpenGate
+from gates.model.names import ReplicaUID
+from gates.model.settings import MINUTE, SECOND, Settings
+from gates.model.view import Opening, Reach, Steady
+from tests.unit.gates.groups import ATTEMPT, NOW, SETTINGS, condition, group, hub, replica, signalled, worker
 
 T = Settings().timeout_ns
 
 
 def opening(cluster: str, ago_ns: int) -> Opening:
-    return Opening(cluster, f"{cluster}-uid", NOW - ago_ns)
+    return Opening(cluster, ReplicaUID(f"{cluster}-uid"), NOW - ago_ns)
 
 
 def test_the_first_gate() -> None:
@@ -40,7 +43,7 @@ def test_an_opening_within_another_turn_comes_too_early(ago_ns: int, want: bool)
     state = group(
         hub(openings=(opening("w2", ago_ns),)), worker("w1", signalled("w1", at=NOW)), worker("w2", reach=Reach.LOST)
     )
-    action = OpenGate("w1", "w1-uid", "1", NOW)
+    action = OpenGate("w1", ReplicaUID("w1-uid"), "1", NOW)
     assert comes_too_early(state, action, Settings()) is want
 
 
@@ -55,3 +58,11 @@ def test_two_that_run_are_one_too_many() -> None:
     assert not runs_twice(
         group(hub(), one, worker("w2", replica("w2", condition("Admitted")), job_present=True, reach=Reach.LOST))
     )
+
+
+def test_F6_a_wall_clock_that_was_set_makes_no_opening_look_early() -> None:
+    earlier = Opening("w1", ReplicaUID("w1-uid"), NOW, ATTEMPT, Steady("boot", 0))
+    state = replace(group(hub(openings=(earlier,)), worker("w1"), worker("w2")), steady=Steady("boot", T))
+    assert not comes_too_early(state, OpenGate("w2", ReplicaUID("w2-uid"), "3", NOW - MINUTE), SETTINGS)
+    state = replace(state, steady=Steady("boot", T - 1))
+    assert comes_too_early(state, OpenGate("w2", ReplicaUID("w2-uid"), "3", NOW + 60 * MINUTE), SETTINGS)

@@ -3,13 +3,15 @@
 from typing import Any
 
 from config.names import MULTIKUEUE_NAME, ORIGIN_LABEL
-from gates import marks
-from gates.assembling import HubJobs, Snapshot, WorkerFacts, assemble
-from gates.garbage import orphans
-from gates.marks import HubIdentity
-from gates.records import ReplicaRecord, hub_record, replica_record
-from gates.support import is_concurrent
-from gates.view import Reach
+from gates.assembly.assembling import Snapshot, WorkerFacts, assemble
+from gates.assembly.gate_support import is_concurrent
+from gates.assembly.job_plans import HubJobs
+from gates.model import marks
+from gates.model.identity import Authorship
+from gates.model.marks import HubIdentity
+from gates.model.view import Reach
+from gates.upkeep.garbage import orphans
+from gates.wire.records import ReplicaRecord, hub_record, replica_record
 
 US = HubIdentity("origin", "hub")
 
@@ -36,7 +38,7 @@ VARIANT = remote("wl-variant", PARENT, marks.CONCURRENT_GATE)
 
 def test_fault_17_a_variant_is_no_orphan() -> None:
     found = [replica_record(VARIANT), replica_record(remote("gone"))]
-    names = [o.name for o in orphans("w1", found, [], US, lambda *_: False, lambda *_: False)]
+    names = [o.name for o in orphans(Authorship("w1"), found, [], US, lambda *_: False, lambda *_: False)]
     assert names == ["gone"]
 
 

@@ -5,14 +5,15 @@ from typing import Any
 import pytest
 
 from config.names import DOMAIN
-from engine.forecasting.forecast import Cost, Forecast, ForecastVictim, Verdict
-from engine.forecasting.verification import Result
-from gates.describing import forecast_document, overview, recorded_gates, workload_document
-from gates.forecasts import ForecastRecord, format_record
-from gates.ledger import format_openings
-from gates.records import HubRecord, hub_record
-from gates.settings import SECOND
-from gates.view import Opening
+from engine.forecasting.forecast import Cost, Forecast, ForecastVerdict, ForecastVictim
+from engine.forecasting.verification import ForecastResult
+from gates.model.forecasts import ForecastRecord, format_record
+from gates.model.names import ReplicaUID
+from gates.model.settings import SECOND
+from gates.model.view import Opening
+from gates.reports.describing import WorkloadCounts, overview, recorded_forecast, recorded_gates, workload_document
+from gates.wire.annotations import format_openings
+from gates.wire.records import HubRecord, hub_record
 from tests.unit.gates.groups import NOW
 
 OURS = frozenset({"mk"})
@@ -61,31 +62,38 @@ def test_a_workload_says_whose_job_it_is_and_where_it_waits() -> None:
 
 
 def test_the_last_opening_is_the_gate_while_it_waits() -> None:
-    openings = [Opening("w1", "a", NOW), Opening("w2", "b", NOW + SECOND)]
+    openings = [Opening("w1", ReplicaUID("a"), NOW), Opening("w2", ReplicaUID("b"), NOW + SECOND)]
     marks = {f"{DOMAIN}/gate-openings": format_openings(openings)}
     waiting = record("QuotaReserved", annotations=marks)
     assert workload_document(waiting, waiting.check(OURS))["gate"] == "w2"
     running = record("QuotaReserved", check="Ready", annotations=marks)
     assert workload_document(running, running.check(OURS))["gate"] == ""
-    assert [(gate["worker"], gate["opened"], gate["turnEnds"]) for gate in recorded_gates(waiting, 60 * SECOND)] == [
+    assert [(gate["worker"], gate["opened"], gate["windowEnds"]) for gate in recorded_gates(waiting, 60 * SECOND)] == [
         ("w1", "2027-01-15T08:00:00Z", "2027-01-15T08:01:00Z"),
         ("w2", "2027-01-15T08:00:01Z", "2027-01-15T08:01:01Z"),
     ]
-    assert {gate["turnEnds"] for gate in recorded_gates(waiting, None)} == {""}, "the timeout is not known"
+    assert {gate["windowEnds"] for gate in recorded_gates(waiting, None)} == {""}, "the timeout is not known"
 
 
 def test_a_forecast_is_told_with_its_victims_and_its_result() -> None:
     victim = ForecastVictim("ns", "low", "v", "cq", "InClusterQueue", priority=3, owner="Job render")
-    promise = Forecast(Verdict.PREEMPTS, NOW, flavors=(("cpu", "f"),), victims=(victim,), cost=Cost(victims=1, pods=2))
-    kept = ForecastRecord("w1", "a", NOW, promise, Result.EXACT, "", NOW + SECOND)
-    found = forecast_document(record(annotations={f"{DOMAIN}/forecast": format_record(kept)}))
+    promise = Forecast(
+        ForecastVerdict.PREEMPTS, NOW, flavors=(("cpu", "f"),), victims=(victim,), cost=Cost(victims=1, pods=2)
+    )
+    kept = ForecastRecord("w1", ReplicaUID("a"), NOW, promise, ForecastResult.EXACT, "", NOW + SECOND)
+    found = recorded_forecast(record(annotations={f"{DOMAIN}/forecast": format_record(kept)}))
     assert found is not None
     assert (found["worker"], found["verdict"], found["result"]) == ("w1", "Preempts", "exact")
-    assert found["victims"] == [
-        {"namespace": "ns", "name": "low", "owner": "Job render", "priority": 3, "reason": "InClusterQueue"}
-    ]
-    assert (found["cost"]["pods"], found["flavors"], found["verified"]) == (2, {"cpu": "f"}, "2027-01-15T08:00:01Z")
-    assert forecast_document(record()) is None
+    (told,) = found["victims"]
+    assert {name: told[name] for name in ("workload", "owner", "priority", "reason", "runningSince")} == {
+        "workload": "ns/low",
+        "owner": "Job render",
+        "priority": 3,
+        "reason": "InClusterQueue",
+        "runningSince": "",
+    }
+    assert (found["cost"]["pods"], found["flavors"], found["verified"]) == (2, {"cpu": ["f"]}, "2027-01-15T08:00:01Z")
+    assert recorded_forecast(record()) is None
 
 
 def test_an_overview_counts() -> None:
@@ -93,9 +101,12 @@ def test_an_overview_counts() -> None:
         {"name": "b", "connection": "Connected", "forecast": "unreliable"},
         {"name": "a", "connection": "Lost", "forecast": "off"},
     ]
-    assert overview(workers, [{"phase": "Pending"}, {"phase": "Pending"}], [{"gate": "Open"}], []) == {
+    numbers = WorkloadCounts()
+    numbers.count("Pending", ["Open"], None)
+    numbers.count("Pending", [], "exact")
+    assert overview(workers, numbers) == {
         "workers": {"total": 2, "connected": 1, "away": ["a"], "unreliable": ["b"]},
         "workloads": {"Pending": 2},
         "gates": {"Open": 1},
-        "forecasts": {},
+        "forecasts": {"exact": 1},
     }

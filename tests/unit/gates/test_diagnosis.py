@@ -17,9 +17,9 @@ from gates.diagnosis.connection import (
     skew_findings,
 )
 from gates.diagnosis.finding import Finding, Severity, Topic
-from gates.diagnosis.objects import Marked, StatusWrite, namesake_findings, rival_findings
-from gates.marks import HubIdentity
-from gates.settings import SECOND
+from gates.diagnosis.objects import Marked, StatusAuthor, namesake_findings, rival_findings
+from gates.model.marks import HubIdentity
+from gates.model.settings import SECOND
 from tests.unit.gates.groups import NOW
 
 HOUR = 3600 * SECOND
@@ -35,25 +35,25 @@ EXPIRIES: dict[str, tuple[Expiries, list[tuple[str, str]]]] = {
     "everything is good for long": (Expiries(NOW + 90 * DAY, NOW + 90 * DAY, NOW + 90 * DAY), []),
     "a token ends at the bound of the notice": (
         Expiries(token_ns=NOW + 7 * DAY),
-        [("warning", f"the token ends at {format_time(NOW + 7 * DAY)}, in 7 days")],
+        [("warning", f"the token expires at {format_time(NOW + 7 * DAY)}, in 7 days")],
     ),
     "a token is good for a moment more than that": (Expiries(token_ns=NOW + 7 * DAY + SECOND), []),
     "a token ends within the day": (
         Expiries(token_ns=NOW + 5 * HOUR),
-        [("warning", f"the token ends at {format_time(NOW + 5 * HOUR)}, in 5 hours")],
+        [("warning", f"the token expires at {format_time(NOW + 5 * HOUR)}, in 5 hours")],
     ),
     "a token file that somebody renews": (Expiries(token_ns=NOW + HOUR, token_is_renewed=True), []),
     "a token file that nobody renewed": (
         Expiries(token_ns=NOW, token_is_renewed=True),
-        [("error", f"the token ended at {TODAY}")],
+        [("error", f"the token expired at {TODAY}")],
     ),
     "a client certificate has ended": (
         Expiries(client_certificate_ns=NOW - DAY),
-        [("error", f"the client certificate ended at {format_time(NOW - DAY)}")],
+        [("error", f"the client certificate expired at {format_time(NOW - DAY)}")],
     ),
     "the authority ends": (
         Expiries(authority_ns=NOW + 2 * DAY),
-        [("warning", f"the authority in the kubeconfig ends at {format_time(NOW + 2 * DAY)}, in 2 days")],
+        [("warning", f"the authority in the kubeconfig expires at {format_time(NOW + 2 * DAY)}, in 2 days")],
     ),
 }
 
@@ -124,15 +124,15 @@ def test_many_namesakes_are_counted_and_ours_are_none() -> None:
     assert said(namesake_findings("w1", "jobs.batch", frozenset(keys), found, ours)) == [
         (
             "error",
-            "jobs.batch of others are called like ours: ns/w0, ns/w1, ns/w2, ns/w3, ns/w4 and 2 more; "
-            "ours cannot be created there",
+            "jobs.batch that Turnstile did not create take names that it needs: "
+            "ns/w0, ns/w1, ns/w2, ns/w3, ns/w4 and 2 more",
         )
     ]
     assert said(namesake_findings("w1", "jobs.batch", frozenset(), found, ours)) == []
 
 
 def test_only_kueues_own_name_has_rivals() -> None:
-    writes = [StatusWrite("mk", "kueue", TODAY), StatusWrite("other", "multikueue-turnstile.dev", TODAY)]
+    writes = [StatusAuthor("mk", "kueue", TODAY), StatusAuthor("other", "multikueue-turnstile.dev", TODAY)]
     assert said(rival_findings(CONTROLLER_NAME, writes, writes)) == []
     (check,) = rival_findings(MULTIKUEUE_NAME, writes, [])
     assert check.topic is Topic.RIVALS

@@ -5,24 +5,24 @@ from typing import Any
 
 import pytest
 
-from engine.forecasting.forecast import Forecast, Verdict
-from gates.actions import CreateReplica
-from gates.decide import decide
-from gates.dispatch import nominate
-from gates.settings import SECOND, Dispatcher, Settings
-from gates.view import Group, Reach, Worker
+from engine.forecasting.forecast import Forecast, ForecastVerdict
+from gates.decision.decide import decide
+from gates.decision.dispatch import nominate
+from gates.model.actions import CreateReplica
+from gates.model.settings import SECOND, Dispatcher, Settings
+from gates.model.view import Reach, WorkerView, WorkloadView
 from tests.unit.gates.groups import NOW, condition, group, hub, replica, signalled, worker
 
 SETTINGS = Settings(dispatcher=Dispatcher.FORECAST_FIRST, gate_single_target=False)
 ROUND = SETTINGS.forecast_round_ns
 
 
-def fits(name: str, borrowing: int = 0, **fields: Any) -> Worker:
-    return worker(name, forecast=Forecast(Verdict.FITS, NOW, borrowing=borrowing), **fields)
+def fits(name: str, borrowing: int = 0, **fields: Any) -> WorkerView:
+    return worker(name, forecast=Forecast(ForecastVerdict.FITS, NOW, borrowing=borrowing), **fields)
 
 
-def full(name: str) -> Worker:
-    return worker(name, forecast=Forecast(Verdict.PREEMPTS, NOW))
+def full(name: str) -> WorkerView:
+    return worker(name, forecast=Forecast(ForecastVerdict.PREEMPTS, NOW))
 
 
 TRIED = hub(nominated=("w2",), round_started_ns=NOW - SECOND)
@@ -31,7 +31,7 @@ COPY = replica("w2")
 
 @dataclass(frozen=True)
 class Case:
-    group: Group
+    group: WorkloadView
     want: tuple[str, ...]
     requeue: int | None = None
     starts: bool = False
@@ -54,6 +54,12 @@ CASES = {
     ),
     "during the round nothing changes": Case(
         group(TRIED, full("w1"), fits("w2", replica=COPY)), ("w2",), ROUND - SECOND
+    ),
+    "S1: a forecast that is being made is awaited": Case(
+        group(hub(), full("w1"), worker("w2", forecast_wait_ns=7)), (), 7
+    ),
+    "S1: no forecast that is being made keeps a Workload from where it fits": Case(
+        group(hub(), worker("w1", forecast_wait_ns=7), fits("w2")), ("w2",), ROUND, starts=True
     ),
     "also while the forecast for the copy is not ready": Case(
         group(TRIED, full("w1"), worker("w2", COPY)), ("w2",), ROUND - SECOND

@@ -4,32 +4,33 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from engine.forecasting.forecast import Cost, Forecast, ForecastVictim, Verdict
-from engine.forecasting.verification import Result
-from gates.hindsight import (
+from engine.forecasting.forecast import Cost, Forecast, ForecastVerdict, ForecastVictim
+from engine.forecasting.verification import ForecastResult
+from gates.model.names import ReplicaUID
+from gates.model.settings import SECOND, GatePolicy, Settings
+from gates.model.view import Reach, WorkloadView
+from gates.reports.recording import dumps, loads
+from gates.shadow.hindsight import (
     Breach,
-    Choice,
     Episode,
-    Loss,
+    LostWork,
     News,
-    Start,
-    Toll,
+    PolicyOutcome,
+    PreemptionCost,
+    PreemptionStart,
     charged,
     choices,
-    forecast_toll,
+    cost_of,
+    forecast_cost,
     news,
     tally,
-    toll_of,
 )
-from gates.recording import dumps, loads
-from gates.settings import SECOND, GatePolicy, Settings
-from gates.view import Group, Reach
 from tests.unit.gates.groups import NOW, SETTINGS, group, hub, opened, replica, signalled, worker
 
 FIRST, LEAST, PREFER = GatePolicy
-FITS = Forecast(Verdict.FITS, NOW)
-CANNOT = Forecast(Verdict.CANNOT, NOW)
-UNSUPPORTED = Forecast(Verdict.UNSUPPORTED, NOW)
+FITS = Forecast(ForecastVerdict.FITS, NOW)
+CANNOT = Forecast(ForecastVerdict.CANNOT, NOW)
+UNSUPPORTED = Forecast(ForecastVerdict.UNSUPPORTED, NOW)
 
 
 def victim(name: str, pods: int = 1, ran: int = 10, *, in_flight: bool = False) -> ForecastVictim:
@@ -40,7 +41,7 @@ def victim(name: str, pods: int = 1, ran: int = 10, *, in_flight: bool = False) 
 def preempts(*victims: ForecastVictim) -> Forecast:
     counted = [each for each in victims if not each.in_flight]
     cost = Cost(victims=len(counted), pods=sum(each.pods for each in counted))
-    return Forecast(Verdict.PREEMPTS, NOW, victims=victims, cost=cost)
+    return Forecast(ForecastVerdict.PREEMPTS, NOW, victims=victims, cost=cost)
 
 
 ONE, TWO = preempts(victim("a", 2)), preempts(victim("b"), victim("c"))
@@ -51,9 +52,9 @@ ASKED = group(
 
 @dataclass(frozen=True)
 class Case:
-    group: Group
+    group: WorkloadView
     forecasts: dict[str, Forecast]
-    want: dict[GatePolicy, tuple[str, Toll | None]]
+    want: dict[GatePolicy, tuple[str, PreemptionCost | None]]
     settings: Settings = SETTINGS
 
 
@@ -61,22 +62,30 @@ CASES = {
     "the cheapest that asked": Case(
         ASKED,
         {"w1": TWO, "w2": ONE, "w3": CANNOT},
-        {FIRST: ("w1", Toll(2, 2, 20)), LEAST: ("w2", Toll(1, 2, 20)), PREFER: ("w1", Toll(2, 2, 20))},
+        {
+            FIRST: ("w1", PreemptionCost(2, 2, 20)),
+            LEAST: ("w2", PreemptionCost(1, 2, 20)),
+            PREFER: ("w1", PreemptionCost(2, 2, 20)),
+        },
     ),
     "one that would have asked within the grace counts": Case(
         ASKED,
         {"w1": TWO, "w2": TWO, "w3": ONE},
-        {FIRST: ("w1", Toll(2, 2, 20)), LEAST: ("w3", Toll(1, 2, 20)), PREFER: ("w1", Toll(2, 2, 20))},
+        {
+            FIRST: ("w1", PreemptionCost(2, 2, 20)),
+            LEAST: ("w3", PreemptionCost(1, 2, 20)),
+            PREFER: ("w1", PreemptionCost(2, 2, 20)),
+        },
     ),
     "room elsewhere spares everybody": Case(
         ASKED,
         {"w1": ONE, "w2": ONE, "w3": FITS},
-        {FIRST: ("w1", Toll(1, 2, 20)), LEAST: ("w3", Toll()), PREFER: ("w3", Toll())},
+        {FIRST: ("w1", PreemptionCost(1, 2, 20)), LEAST: ("w3", PreemptionCost()), PREFER: ("w3", PreemptionCost())},
     ),
     "least borrowing is the room that is taken": Case(
         ASKED,
         {"w1": ONE, "w2": replace(FITS, borrowing=2), "w3": replace(FITS, borrowing=1)},
-        {FIRST: ("w1", Toll(1, 2, 20)), LEAST: ("w3", Toll()), PREFER: ("w3", Toll())},
+        {FIRST: ("w1", PreemptionCost(1, 2, 20)), LEAST: ("w3", PreemptionCost()), PREFER: ("w3", PreemptionCost())},
     ),
     "without forecasts it would have been the same": Case(
         ASKED,
@@ -86,7 +95,11 @@ CASES = {
     "who asked earlier comes first": Case(
         group(hub(), worker("w1", opened("w1", at=NOW)), worker("w2", signalled("w2", at=NOW - 5 * SECOND))),
         {"w1": ONE, "w2": ONE},
-        {FIRST: ("w2", Toll(1, 2, 20)), LEAST: ("w2", Toll(1, 2, 20)), PREFER: ("w2", Toll(1, 2, 20))},
+        {
+            FIRST: ("w2", PreemptionCost(1, 2, 20)),
+            LEAST: ("w2", PreemptionCost(1, 2, 20)),
+            PREFER: ("w2", PreemptionCost(1, 2, 20)),
+        },
     ),
     "a clock that runs ahead does not make a request later": Case(
         group(
@@ -95,7 +108,11 @@ CASES = {
             worker("w2", signalled("w2", at=NOW + 50 * SECOND), clock_skew_ns=60 * SECOND),
         ),
         {"w1": ONE, "w2": ONE},
-        {FIRST: ("w2", Toll(1, 2, 20)), LEAST: ("w2", Toll(1, 2, 20)), PREFER: ("w2", Toll(1, 2, 20))},
+        {
+            FIRST: ("w2", PreemptionCost(1, 2, 20)),
+            LEAST: ("w2", PreemptionCost(1, 2, 20)),
+            PREFER: ("w2", PreemptionCost(1, 2, 20)),
+        },
     ),
     "an unreliable forecast is not used": Case(
         group(
@@ -104,12 +121,20 @@ CASES = {
             worker("w2", signalled("w2", at=NOW), forecast_reliable=False),
         ),
         {"w1": TWO, "w2": ONE},
-        {FIRST: ("w1", Toll(2, 2, 20)), LEAST: ("w1", Toll(2, 2, 20)), PREFER: ("w1", Toll(2, 2, 20))},
+        {
+            FIRST: ("w1", PreemptionCost(2, 2, 20)),
+            LEAST: ("w1", PreemptionCost(2, 2, 20)),
+            PREFER: ("w1", PreemptionCost(2, 2, 20)),
+        },
     ),
     "a cluster out of sight is no alternative": Case(
         group(hub(), worker("w1", opened("w1", at=NOW)), worker("w2", reach=Reach.LOST)),
         {"w1": TWO, "w2": FITS},
-        {FIRST: ("w1", Toll(2, 2, 20)), LEAST: ("w1", Toll(2, 2, 20)), PREFER: ("w1", Toll(2, 2, 20))},
+        {
+            FIRST: ("w1", PreemptionCost(2, 2, 20)),
+            LEAST: ("w1", PreemptionCost(2, 2, 20)),
+            PREFER: ("w1", PreemptionCost(2, 2, 20)),
+        },
     ),
     "nobody, where all are futile and that is to be skipped": Case(
         group(hub(), worker("w1", opened("w1", at=NOW)), worker("w2", signalled("w2", at=NOW))),
@@ -123,67 +148,77 @@ CASES = {
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_what_each_policy_would_have_chosen(case: Case) -> None:
     found = choices(case.group, case.forecasts, "w1", NOW, case.settings)
-    assert {each.policy: (each.cluster, each.toll) for each in found} == case.want
+    assert {each.policy: (each.cluster, each.cost) for each in found} == case.want
 
 
 def test_who_was_on_his_way_out_already_costs_nothing() -> None:
-    assert forecast_toll(preempts(victim("a"), victim("b", in_flight=True))) == Toll(1, 1, 10)
-    assert forecast_toll(replace(ONE, victims=(replace(victim("a"), running_since_ns=None),))) == Toll(1, 1, 0)
-    assert forecast_toll(CANNOT) is None
-    assert forecast_toll(None) is None
+    assert forecast_cost(preempts(victim("a"), victim("b", in_flight=True))) == PreemptionCost(1, 1, 10)
+    assert forecast_cost(replace(ONE, victims=(replace(victim("a"), running_since_ns=None),))) == PreemptionCost(
+        1, 1, 0
+    )
+    assert forecast_cost(CANNOT) is None
+    assert forecast_cost(None) is None
 
 
-def start(cluster: str, *losses: Loss, gated: bool = True, result: Result = Result.EXACT, at: int = NOW) -> Start:
-    return Start(cluster, f"{cluster}-uid", at, at, gated=gated, losses=losses, result=result)
+def start(
+    cluster: str, *losses: LostWork, gated: bool = True, result: ForecastResult = ForecastResult.EXACT, at: int = NOW
+) -> PreemptionStart:
+    return PreemptionStart(cluster, ReplicaUID(f"{cluster}-uid"), at, at, gated=gated, losses=losses, result=result)
 
 
-A, B, C = Loss("ns/a", "a", pods=1, seconds=3600), Loss("ns/b", "b", pods=2, seconds=60), Loss("ns/c", "c")
-HERE, ELSEWHERE = Choice(LEAST, "w1", Toll(9, 9, 9)), Choice(LEAST, "w3", Toll(1, 1, 5))
+A, B, C = LostWork("ns/a", "a", pods=1, seconds=3600), LostWork("ns/b", "b", pods=2, seconds=60), LostWork("ns/c", "c")
+HERE, ELSEWHERE = (
+    PolicyOutcome(LEAST, "w1", PreemptionCost(9, 9, 9)),
+    PolicyOutcome(LEAST, "w3", PreemptionCost(1, 1, 5)),
+)
 
 
-def episode(*starts: Start, choice: Choice = HERE, breaches: tuple[Breach, ...] = ()) -> Episode:
+def episode(*starts: PreemptionStart, choice: PolicyOutcome = HERE, breaches: tuple[Breach, ...] = ()) -> Episode:
     return Episode("ns/wl", "u", NOW, starts, (choice,), breaches)
 
 
-CHARGES: dict[str, tuple[Episode, Toll | None]] = {
-    "the same cluster: what happened": (episode(start("w1", A)), Toll(1, 1, 3600)),
-    "the same cluster, which failed: all that followed": (episode(start("w1"), start("w2", A, B)), Toll(2, 3, 3720)),
-    "another cluster: its forecast": (episode(start("w1", A, B), choice=ELSEWHERE), Toll(1, 1, 5)),
+CHARGES: dict[str, tuple[Episode, PreemptionCost | None]] = {
+    "the same cluster: what happened": (episode(start("w1", A)), PreemptionCost(1, 1, 3600)),
+    "the same cluster, which failed: all that followed": (
+        episode(start("w1"), start("w2", A, B)),
+        PreemptionCost(2, 3, 3720),
+    ),
+    "another cluster: its forecast": (episode(start("w1", A, B), choice=ELSEWHERE), PreemptionCost(1, 1, 5)),
     "another cluster that had its turn: what happened there": (
         episode(start("w1", A), start("w3", B), choice=ELSEWHERE),
-        Toll(1, 2, 120),
+        PreemptionCost(1, 2, 120),
     ),
     "without gates, the first: what happened there alone": (
         episode(start("w1", A, gated=False), start("w2", B, gated=False)),
-        Toll(1, 1, 3600),
+        PreemptionCost(1, 1, 3600),
     ),
-    "nobody would have been chosen": (episode(start("w1", A), choice=Choice(LEAST, "", None)), None),
+    "nobody would have been chosen": (episode(start("w1", A), choice=PolicyOutcome(LEAST, "", None)), None),
     "nobody was let preempt": (episode(), None),
-    "no forecast": (episode(start("w1", A), choice=Choice(LEAST, "w2", None)), None),
+    "no forecast": (episode(start("w1", A), choice=PolicyOutcome(LEAST, "w2", None)), None),
 }
 
 
 @pytest.mark.parametrize(("made", "want"), CHARGES.values(), ids=CHARGES)
-def test_what_a_policy_is_charged_with(made: Episode, want: Toll | None) -> None:
+def test_what_a_policy_is_charged_with(made: Episode, want: PreemptionCost | None) -> None:
     assert charged(made, made.choices[0]) == want
 
 
 def test_the_tally_compares_only_what_is_settled_and_known() -> None:
     breach = Breach("w1", "w2", NOW, NOW + SECOND, gated=False)
     two = episode(start("w1", A, gated=False), start("w2", B, gated=False), breaches=(breach,))
-    open_still = replace(episode(start("w1", C, result=Result.PENDING)), uid="v")
+    open_still = replace(episode(start("w1", C, result=ForecastResult.PENDING)), uid="v")
     total = tally([two, open_still, replace(episode(), uid="w")])
     assert (total.episodes, total.starts, total.ungated, total.breaches) == (2, 3, 2, 1)
-    assert total.caused == Toll(3, 3, 3720)
+    assert total.caused == PreemptionCost(3, 3, 3720)
     assert dict(total.results) == {"exact": 2, "pending": 1}
     (least,) = [each for each in total.policies if each.policy is LEAST]
-    assert (least.compared, least.spared) == (1, Toll(1, 2, 120))
+    assert (least.compared, least.spared) == (1, PreemptionCost(1, 2, 120))
     assert all(each.compared == 0 for each in total.policies if each.policy is not LEAST)
 
 
 def test_what_is_new_is_told_once() -> None:
-    begun = episode(start("w1", A, result=Result.PENDING))
-    more = episode(start("w1", A, B, result=Result.PENDING))
+    begun = episode(start("w1", A, result=ForecastResult.PENDING))
+    more = episode(start("w1", A, B, result=ForecastResult.PENDING))
     done = episode(start("w1", A, B))
     assert news(None, begun) == News(starts=begun.starts, victims=(("w1", 1),))
     assert news(begun, more) == News(victims=(("w1", 1),))
@@ -195,9 +230,9 @@ def test_what_is_new_is_told_once() -> None:
 
 def test_an_episode_comes_back_from_a_journal_as_it_was() -> None:
     breach = Breach("w1", "w2", NOW, NOW, gated=True)
-    made = episode(replace(start("w1", A), forecast=TWO), choice=Choice(LEAST, "w2", None), breaches=(breach,))
+    made = episode(replace(start("w1", A), forecast=TWO), choice=PolicyOutcome(LEAST, "w2", None), breaches=(breach,))
     assert loads(Episode, dumps(made)) == made
 
 
 def test_nothing_lost_is_nothing() -> None:
-    assert toll_of(()) == Toll()
+    assert cost_of(()) == PreemptionCost()

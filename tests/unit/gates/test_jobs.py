@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
-from gates import marks
 from gates.jobs.copying import manager_of, named_workload, remote_job
 from gates.jobs.kinds import SHIPPED, JobKind, StatusSync
+from gates.jobs.records import job_reader
 from gates.jobs.status import hub_status, stopped_status
-from gates.marks import HubIdentity
-from gates.view import JobSync
+from gates.model import marks
+from gates.model.marks import HubIdentity
+from gates.model.view import JobSync
 
 US = HubIdentity("origin-1", "hub-1")
 NOW = "2027-01-15T08:00:00Z"
@@ -229,3 +230,13 @@ def test_a_platforms_own_kind_needs_only_a_row() -> None:
     assert copy["spec"] == {"frames": 3}
     assert hub_status(own, {}, {"status": {"done": 1}}, NOW) == (JobSync.COPY_STATUS, {"done": 1})
     assert hub_status(own, {"status": {"done": 1}}, {}, NOW) == (JobSync.NONE, {"done": 1})
+
+
+def test_F8_a_status_that_could_not_be_written_to_the_hub_is_refused() -> None:
+    deep: Any = []
+    for _ in range(300):
+        deep = [deep]
+    raw = {"metadata": {"name": "j", "uid": "u", "resourceVersion": "1"}, "status": {"odd": deep}}
+    for kind in SHIPPED:
+        with pytest.raises(ValueError, match="status cannot be stored as JSON"):
+            job_reader(kind)(raw)

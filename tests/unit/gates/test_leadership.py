@@ -4,15 +4,15 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from gates.leadership import (
+from gates.upkeep.leadership import (
     Create,
+    LeaseObservation,
     LeaseRecord,
+    LeaseTimings,
     Move,
     Renew,
-    Sighting,
     StandBy,
     TakeOver,
-    Terms,
     lease_record,
     lease_spec,
     next_move,
@@ -20,7 +20,7 @@ from gates.leadership import (
     sight,
 )
 
-TERMS = Terms(lease_seconds=15, renew_seconds=10, retry_seconds=2)
+TERMS = LeaseTimings(lease_seconds=15, renew_seconds=10, retry_seconds=2)
 OURS = LeaseRecord("uid", "7", "me", 15, "2027-01-15T08:00:00.000000Z", 3)
 THEIRS = replace(OURS, holder="other")
 NOW_NS = 1_800_000_000_123_456_789
@@ -49,14 +49,14 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_next_move(case: Case) -> None:
-    assert next_move(Sighting(case.record, 1000 - case.seen_for), "me", 1000, TERMS) == case.want
+    assert next_move(LeaseObservation(case.record, 1000 - case.seen_for), "me", 1000, TERMS) == case.want
 
 
 def test_a_lease_ages_while_it_looks_the_same_and_starts_anew_with_every_change() -> None:
     first = sight(None, THEIRS, 100)
     assert sight(first, THEIRS, 110) == first
     renewed = replace(THEIRS, resource_version="8")
-    assert sight(first, renewed, 110) == Sighting(renewed, 110)
+    assert sight(first, renewed, 110) == LeaseObservation(renewed, 110)
 
 
 def test_what_is_written() -> None:
@@ -74,7 +74,7 @@ def test_what_is_written() -> None:
 
 
 def test_a_duration_is_never_written_shorter_than_it_is() -> None:
-    assert lease_spec(Create(), "me", NOW_NS, Terms(lease_seconds=1.2))["leaseDurationSeconds"] == 2
+    assert lease_spec(Create(), "me", NOW_NS, LeaseTimings(lease_seconds=1.2))["leaseDurationSeconds"] == 2
 
 
 def test_a_lease_is_read_as_it_was_written() -> None:

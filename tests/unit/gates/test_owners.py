@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from gates import marks
-from gates.records import hub_record
+from gates.model import marks
+from gates.wire.records import hub_record
 
 LWS = "leaderworkerset.x-k8s.io/v1, Kind=LeaderWorkerSet"
 JOB = {"apiVersion": "batch/v1", "kind": "Job", "name": "job", "uid": "1"}

@@ -5,32 +5,38 @@ from dataclasses import replace
 
 import pytest
 
-from engine.forecasting.forecast import Forecast, Verdict
-from engine.forecasting.verification import Result
-from engine.outlook.judging import Landed
-from engine.outlook.values import PodCost, PodOutcome, PodOutlook, PodVerdict, PodVictim, unsupported
-from gates.actions import EmitEvent, RecordForecast, RecordOpenings
-from gates.decide import decide
-from gates.forecasts import ForecastRecord, Witness, format_record, parse_record
-from gates.pod_explaining import last_pods_line, pod_victim_line, pods_line
-from gates.pod_records import MAX_NAMES, PodRecord, PodWitness
-from gates.settings import SECOND
-from gates.view import Group, Reach
+from engine.forecasting.forecast import Forecast, ForecastVerdict
+from engine.forecasting.verification import ForecastResult
+from engine.pod_outlook.judging import Landed
+from engine.pod_outlook.values import PodCost, PodOutcome, PodOutlook, PodVerdict, PodVictim, unsupported
+from gates.decision.decide import decide
+from gates.model.actions import EmitEvent, RecordForecast, RecordOpenings
+from gates.model.forecasts import ForecastRecord, Witness, format_record, parse_record
+from gates.model.names import ReplicaUID
+from gates.model.pod_records import MAX_NAMES, PodRecord, PodWitness
+from gates.model.settings import SECOND
+from gates.model.view import Reach, WorkloadView
 from tests.unit.gates.groups import NOW, SETTINGS, T, condition, group, hub, replica, signalled, worker
 
-FORECAST = Forecast(Verdict.FITS, NOW - SECOND, flavors=(("cpu", "f"),))
+FORECAST = Forecast(ForecastVerdict.FITS, NOW - SECOND, flavors=(("cpu", "f"),))
 VICTIM = PodVictim("ns", "a", "n1", 3, "gang", NOW - 5 * SECOND, violates_budget=True)
 OUTLOOK = PodOutlook(
     PodVerdict.EVICTS, NOW - SECOND, "1.36", "", 2, (VICTIM,), (PodOutcome(("ns/a",)),), cost=PodCost(1, 0, 20)
 )
 PENDING = ForecastRecord(
-    "w1", "w1-uid", NOW - SECOND, FORECAST, Result.EXACT, verified_ns=NOW - SECOND, pods=PodRecord(OUTLOOK)
+    "w1",
+    ReplicaUID("w1-uid"),
+    NOW - SECOND,
+    FORECAST,
+    ForecastResult.EXACT,
+    verified_ns=NOW - SECOND,
+    pods=PodRecord(OUTLOOK),
 )
 ADMITTED = replica("w1", condition("QuotaReserved"), gate_open=True, gate_opened_ns=NOW - SECOND)
 DONE = PodWitness(Landed(("ns/a",), 2))
 
 
-def judged(state: Group, now_ns: int = NOW) -> PodRecord | None:
+def judged(state: WorkloadView, now_ns: int = NOW) -> PodRecord | None:
     actions = decide(state, now_ns, SETTINGS, {}).actions
     found = next((action.record for action in actions if isinstance(action, RecordForecast)), None)
     return None if found is None else found.pods
@@ -45,38 +51,38 @@ def test_the_outlook_is_written_together_with_the_opening() -> None:
     (action,) = [a for a in decide(unsure, NOW, SETTINGS, {}).actions if isinstance(a, RecordOpenings)]
     assert action.forecast is not None
     assert action.forecast.pods is not None
-    assert action.forecast.pods.result is Result.NONE
+    assert action.forecast.pods.result is ForecastResult.NONE
 
 
 JUDGED = {
-    "all pods have a node": (worker("w1", ADMITTED, pod_witness=DONE), Result.EXACT, NOW),
+    "all pods have a node": (worker("w1", ADMITTED, pod_witness=DONE), ForecastResult.EXACT, NOW),
     "somebody else was evicted": (
         worker("w1", ADMITTED, pod_witness=PodWitness(Landed(("ns/b",), 2))),
-        Result.WRONG,
+        ForecastResult.WRONG,
         NOW,
     ),
     "a window after the quota": (
         worker("w1", ADMITTED, pod_witness=PodWitness(Landed((), 1))),
-        Result.TIMEOUT,
+        ForecastResult.TIMEOUT,
         NOW + 2 * T,
     ),
-    "not all was seen": (worker("w1", ADMITTED, pod_witness=PodWitness(missed="away")), Result.NONE, NOW),
-    "nobody looks any longer": (worker("w1", ADMITTED), Result.NONE, NOW + 2 * T),
-    "the copy is gone": (worker("w1"), Result.OVERTAKEN, NOW),
-    "the quota is gone": (worker("w1", replica("w1", gate_open=True)), Result.NONE, NOW),
-    "the cluster is gone": (worker("w2"), Result.OVERTAKEN, NOW),
+    "not all was seen": (worker("w1", ADMITTED, pod_witness=PodWitness(missed="away")), ForecastResult.NONE, NOW),
+    "nobody looks any longer": (worker("w1", ADMITTED), ForecastResult.NONE, NOW + 2 * T),
+    "the copy is gone": (worker("w1"), ForecastResult.OVERTAKEN, NOW),
+    "the quota is gone": (worker("w1", replica("w1", gate_open=True)), ForecastResult.NONE, NOW),
+    "the cluster is gone": (worker("w2"), ForecastResult.OVERTAKEN, NOW),
 }
 
 
 @pytest.mark.parametrize(("place", "want", "now_ns"), JUDGED.values(), ids=JUDGED)
-def test_a_result_is_written_once_it_is_known(place: object, want: Result, now_ns: int) -> None:
+def test_a_result_is_written_once_it_is_known(place: object, want: ForecastResult, now_ns: int) -> None:
     state = group(hub(forecast=PENDING), place)  # type: ignore[arg-type]
     found = judged(state, now_ns)
     assert found is not None
     assert (found.result, found.verified_ns) == (want, now_ns)
     events = [a for a in decide(state, now_ns, SETTINGS, {}).actions if isinstance(a, EmitEvent)]
     missed = [event for event in events if event.reason == "ForecastMissed"]
-    assert bool(missed) is (want not in (Result.EXACT, Result.NONE))
+    assert bool(missed) is (want not in (ForecastResult.EXACT, ForecastResult.NONE))
     again = replace(state, workload=replace(state.workload, forecast=replace(PENDING, pods=found)))
     assert judged(again, now_ns) is None
 
@@ -94,11 +100,11 @@ def test_it_waits_while_it_is_not_known(place: object) -> None:
 
 
 def test_the_quota_comes_first() -> None:
-    open_question = replace(PENDING, result=Result.PENDING, verified_ns=None)
+    open_question = replace(PENDING, result=ForecastResult.PENDING, verified_ns=None)
     seen = worker("w1", ADMITTED, pod_witness=DONE, witness=Witness((("cpu", "f"),)))
     state = group(hub(forecast=open_question), seen)
     (record,) = [a.record for a in decide(state, NOW, SETTINGS, {}).actions if isinstance(a, RecordForecast)]
-    assert record.result is Result.EXACT
+    assert record.result is ForecastResult.EXACT
     assert record.pods == PodRecord(OUTLOOK)
 
 
@@ -106,7 +112,7 @@ def test_the_record_survives_the_annotation() -> None:
     for pods in (
         None,
         PodRecord(OUTLOOK),
-        PodRecord(OUTLOOK, Result.EXACT, "one", NOW),
+        PodRecord(OUTLOOK, ForecastResult.EXACT, "one", NOW),
         PodRecord(unsupported("x", 1)),
     ):
         record = replace(PENDING, pods=pods)
@@ -127,24 +133,3 @@ def test_a_record_of_pods_that_makes_no_sense_is_as_good_as_none() -> None:
     oddities: list[object] = [[], {"verdict": "?"}, "x"]
     for odd in oddities:
         assert parse_record(json.dumps({**document, "pods": odd})) is None
-
-
-def test_people_are_told() -> None:
-    assert pods_line(OUTLOOK) == "Evicts 1 pod(s) for 2"
-    assert pods_line(replace(OUTLOOK, verdict=PodVerdict.FITS)) == "Fits: 2 pod(s) find nodes"
-    assert pods_line(unsupported("why", NOW)) == "Unsupported: why"
-    both = replace(
-        OUTLOOK,
-        verdict=PodVerdict.AMBIGUOUS,
-        message="2 outcomes are possible",
-        outcomes=(PodOutcome(), PodOutcome(("ns/a", "ns/b"))),
-        approximate=("images",),
-    )
-    said = "Ambiguous: 2 outcomes are possible: evicts nobody; or ns/a, ns/b [approximate: images]"
-    assert pods_line(both) == said
-    described = "ns/a (with PodGroup gang) on n1, priority 3, running for 5 s, against its PodDisruptionBudget"
-    assert pod_victim_line(VICTIM, NOW) == described
-    assert pod_victim_line(PodVictim("ns", "b", "n1"), NOW) == "ns/b on n1, priority 0"
-    assert last_pods_line(None) == ""
-    assert last_pods_line(replace(PENDING, pods=PodRecord(OUTLOOK, Result.EXACT))) == "w1: Evicts, exact"
-    assert last_pods_line(replace(PENDING, pods=PodRecord(OUTLOOK, Result.NONE, "x"))) == "w1: Evicts, none (x)"

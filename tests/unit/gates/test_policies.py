@@ -4,12 +4,13 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from engine.forecasting.forecast import Cost, Forecast, Verdict
-from gates.narrative import pending_message
-from gates.opening import Defer, Open, Wait, next_gate
-from gates.settings import SECOND, GatePolicy, Settings
-from gates.view import GateSupport, Group, Opening, Worker
-from tests.unit.gates.groups import NOW, T, group, hub, opened, replica, signalled, worker
+from engine.forecasting.forecast import Cost, Forecast, ForecastVerdict
+from gates.decision.narrative import pending_message
+from gates.decision.opening import Defer, Open, Wait, next_gate
+from gates.model.names import ReplicaUID
+from gates.model.settings import SECOND, GatePolicy, Settings
+from gates.model.view import GateSupport, Opening, WorkerView, WorkloadView
+from tests.unit.gates.groups import ATTEMPT, NOW, T, group, hub, opened, replica, signalled, worker
 
 LEAST = Settings(policy=GatePolicy.LEAST_DISRUPTION)
 PREFER = Settings(policy=GatePolicy.PREFER_NO_PREEMPTION)
@@ -17,26 +18,26 @@ SKIP = Settings(skip_futile=True)
 GRACE = LEAST.grace_ns
 
 
-def says(verdict: Verdict, **cost: int) -> Forecast:
+def says(verdict: ForecastVerdict, **cost: int) -> Forecast:
     return Forecast(verdict, NOW, cost=Cost(**cost))
 
 
-def asks(name: str, *, ago: int, forecast: Forecast | None = None, **fields: object) -> Worker:
+def asks(name: str, *, ago: int, forecast: Forecast | None = None, **fields: object) -> WorkerView:
     return worker(name, signalled(name, at=NOW - ago), forecast=forecast, **fields)
 
 
-def waits(name: str, forecast: Forecast | None = None) -> Worker:
+def waits(name: str, forecast: Forecast | None = None) -> WorkerView:
     return worker(name, replica(name), forecast=forecast)
 
 
-CHEAP, DEAR = says(Verdict.PREEMPTS, victims=1), says(Verdict.PREEMPTS, victims=5)
-CANNOT, FITS = says(Verdict.CANNOT), says(Verdict.FITS)
+CHEAP, DEAR = says(ForecastVerdict.PREEMPTS, victims=1), says(ForecastVerdict.PREEMPTS, victims=5)
+CANNOT, FITS = says(ForecastVerdict.CANNOT), says(ForecastVerdict.FITS)
 LONG = 2 * GRACE
 
 
 @dataclass(frozen=True)
 class Case:
-    group: Group
+    group: WorkloadView
     settings: Settings
     want: tuple[str, str] | tuple[str, str, int]
 
@@ -45,14 +46,28 @@ CASES = {
     "the cheapest of all that ask opens at once": Case(
         group(hub(), asks("w1", ago=9, forecast=DEAR), asks("w2", ago=5, forecast=CHEAP)), LEAST, ("open", "w2")
     ),
+    "S1: a forecast that is being made is awaited": Case(
+        group(hub(), asks("w1", ago=9, forecast=DEAR), asks("w2", ago=5, forecast_wait_ns=7)), LEAST, ("defer", "w1", 7)
+    ),
+    "S1: for no longer than the grace": Case(
+        group(hub(), asks("w1", ago=GRACE - 3, forecast=DEAR), asks("w2", ago=5, forecast_wait_ns=7)),
+        LEAST,
+        ("defer", "w1", 3),
+    ),
+    "S1: and not when the grace is over": Case(
+        group(hub(), asks("w1", ago=GRACE, forecast=DEAR), asks("w2", ago=5, forecast_wait_ns=7)), LEAST, ("open", "w1")
+    ),
+    "S1: who comes first is served without waiting for a forecast": Case(
+        group(hub(), asks("w1", ago=9, forecast_wait_ns=7)), Settings(), ("open", "w1")
+    ),
     "among equal costs the first to ask opens": Case(
         group(hub(), asks("w1", ago=5, forecast=CHEAP), asks("w2", ago=9, forecast=CHEAP)), LEAST, ("open", "w2")
     ),
     "the users' own cost counts before the number of victims": Case(
         group(
             hub(),
-            asks("w1", ago=9, forecast=says(Verdict.PREEMPTS, preemption_cost=3, victims=1)),
-            asks("w2", ago=5, forecast=says(Verdict.PREEMPTS, preemption_cost=2, victims=9)),
+            asks("w1", ago=9, forecast=says(ForecastVerdict.PREEMPTS, preemption_cost=3, victims=1)),
+            asks("w2", ago=5, forecast=says(ForecastVerdict.PREEMPTS, preemption_cost=2, victims=9)),
         ),
         LEAST,
         ("open", "w2"),
@@ -80,7 +95,9 @@ CASES = {
         ("open", "w2"),
     ),
     "an ambiguous forecast does not count": Case(
-        group(hub(), asks("w1", ago=5, forecast=says(Verdict.AMBIGUOUS)), asks("w2", ago=9)), LEAST, ("open", "w2")
+        group(hub(), asks("w1", ago=5, forecast=says(ForecastVerdict.AMBIGUOUS)), asks("w2", ago=9)),
+        LEAST,
+        ("open", "w2"),
     ),
     "who cannot comes last": Case(
         group(hub(), asks("w1", ago=9, forecast=CANNOT), asks("w2", ago=5)), LEAST, ("open", "w2")
@@ -156,7 +173,7 @@ CASES = {
 def test_next_gate(case: Case) -> None:
     match next_gate(case.group, NOW, case.settings):
         case Open(worker=chosen, opening=opening):
-            assert opening == Opening(chosen.name, f"{chosen.name}-uid", NOW)
+            assert opening == Opening(chosen.name, ReplicaUID(f"{chosen.name}-uid"), NOW, ATTEMPT, entry_ns=NOW)
             found: tuple[str, ...] | tuple[str, str, int] = ("open", chosen.name)
         case Defer(worker=chosen, remaining_ns=remaining):
             found = ("defer", chosen.name, remaining)

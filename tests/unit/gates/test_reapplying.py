@@ -2,18 +2,18 @@
 
 import pytest
 
-from gates.decide import decide
-from gates.settings import UngatedPolicy
-from tests.simulated_group import SimulatedGroup
-from tests.unit.gates import test_decide as rows
-from tests.unit.gates import test_decide_edges as edges
-from tests.unit.gates import test_next_gate as gates
+from gates.decision.decide import decide
+from gates.model.settings import UngatedPolicy
+from tests.support.simulated_group import SimulatedGroup
+from tests.unit.gates import decision_edges as edges
+from tests.unit.gates import decision_table as rows
+from tests.unit.gates import gate_table
+from tests.unit.gates.cases import SEQUENTIAL, Case
 from tests.unit.gates.groups import NOW
-from tests.unit.gates.test_decide import SEQUENTIAL, Case
 
 TABLES = (rows.OWNERSHIP, rows.DISPATCH, rows.FOLLOWING, rows.LEAVING, rows.GATES)
 EDGES = (edges.WAITING, edges.ROUNDS, edges.TARGETS, edges.ENDINGS, edges.OPENINGS)
-OPENINGS = {name: Case(case.group, settings=case.settings) for name, case in gates.CASES.items()}
+OPENINGS = {name: Case(case.group, settings=case.settings) for name, case in gate_table.CASES.items()}
 
 
 def _settles(case: Case, policies: dict[str, UngatedPolicy]) -> None:

@@ -2,14 +2,15 @@
 
 from dataclasses import replace
 
-from engine.forecasting.forecast import Cost, Forecast, ForecastVictim, Verdict
-from engine.forecasting.verification import Evicted, Result
-from gates.forecasts import Witness
-from gates.hindsight import Loss, Start
-from gates.settings import MINUTE, SECOND
-from gates.shadowing import Evidence, Memory, due_ns, loss_of, observe, recalled, record_of
-from gates.support import GRACE_NS
-from gates.view import GateSupport, Group, Reach, Worker
+from engine.forecasting.forecast import Cost, Forecast, ForecastVerdict, ForecastVictim
+from engine.forecasting.verification import Evicted, ForecastResult
+from gates.assembly.gate_support import GRACE_NS
+from gates.model.forecasts import Witness
+from gates.model.names import ReplicaUID
+from gates.model.settings import MINUTE, SECOND
+from gates.model.view import GateSupport, Reach, WorkerView, WorkloadView
+from gates.shadow.episodes import CopyEvidence, Memory, due_ns, loss_of, observe, recalled, record_of
+from gates.shadow.hindsight import LostWork, PreemptionStart
 from tests.unit.gates.groups import (
     NOW,
     SETTINGS,
@@ -25,23 +26,25 @@ from tests.unit.gates.groups import (
 )
 
 VICTIM = ForecastVictim("ns", "a", "a", "cq", "InClusterQueue", pods=1, running_since_ns=NOW - 60 * SECOND)
-TOLD = Forecast(Verdict.PREEMPTS, NOW, flavors=(("cpu", "f"),), victims=(VICTIM,), cost=Cost(victims=1))
+TOLD = Forecast(ForecastVerdict.PREEMPTS, NOW, flavors=(("cpu", "f"),), victims=(VICTIM,), cost=Cost(victims=1))
 LATER = replace(TOLD, made_ns=NOW + SECOND)
-LOSS = Loss("ns/a", "a", "InClusterQueue", 1, 60)
-NOBODY: dict[str, Evidence] = {}
+LOSS = LostWork("ns/a", "a", "InClusterQueue", 1, 60)
+NOBODY: dict[str, CopyEvidence] = {}
 
 
-def look(memory: Memory | None, seen: Group, evidence: dict[str, Evidence] = NOBODY, now: int = NOW) -> Memory:
+def look(
+    memory: Memory | None, seen: WorkloadView, evidence: dict[str, CopyEvidence] = NOBODY, now: int = NOW
+) -> Memory:
     after = observe(memory, seen, evidence, now, SETTINGS)
     assert after is not None
     return after
 
 
-def asking(name: str) -> Worker:
+def asking(name: str) -> WorkerView:
     return worker(name, signalled(name, at=NOW), forecast=TOLD)
 
 
-def ungated(name: str, **fields: object) -> Worker:
+def ungated(name: str, **fields: object) -> WorkerView:
     return worker(name, replica(name, has_gate=False, **fields))
 
 
@@ -61,7 +64,7 @@ def test_an_opening_starts_with_the_forecast_that_was_made_before_it() -> None:
     memory = look(memory, group(hub(), late, asking("w2")))
     (start,) = memory.episode.starts
     assert (start.cluster, start.gated, start.opened_ns, start.forecast) == ("w1", True, NOW, TOLD)
-    assert start.result is Result.PENDING
+    assert start.result is ForecastResult.PENDING
     assert len(memory.episode.choices) == 3
     assert memory.trial("w1") == record_of(start)
     assert memory.trial("w2") is None
@@ -106,11 +109,11 @@ def test_copies_without_gates_start_with_their_first_victim() -> None:
     memory = look(foreseen, seen)
     assert clusters(memory) == []
     assert [suspect.cluster for suspect in memory.suspects] == ["w1", "w2"]
-    memory = look(memory, seen, {"w1": Evidence((LOSS,))})
+    memory = look(memory, seen, {"w1": CopyEvidence((LOSS,))})
     (start,) = memory.episode.starts
     assert (start.cluster, start.gated, start.losses, start.forecast) == ("w1", False, (LOSS,), TOLD)
     other = replace(LOSS, uid="b", workload="ns/b")
-    memory = look(memory, seen, {"w2": Evidence((other,))}, now=NOW + SECOND)
+    memory = look(memory, seen, {"w2": CopyEvidence((other,))}, now=NOW + SECOND)
     (breach,) = memory.episode.breaches
     assert (breach.first, breach.second, breach.gated) == ("w1", "w2", False)
     assert memory.suspects == ()
@@ -118,7 +121,7 @@ def test_copies_without_gates_start_with_their_first_victim() -> None:
 
 def test_a_gate_that_nobody_honours_is_none() -> None:
     seen = group(hub(), worker("w1", replica("w1"), gates=GateSupport.MISSING))
-    memory = look(look(None, seen), seen, {"w1": Evidence((LOSS,))})
+    memory = look(look(None, seen), seen, {"w1": CopyEvidence((LOSS,))})
     assert [start.gated for start in memory.episode.starts] == [False]
 
 
@@ -131,10 +134,10 @@ def test_a_forecast_of_a_copy_that_may_already_preempt_does_not_replace_the_firs
 def test_a_suspect_that_is_gone_is_dropped_once_the_model_has_caught_up() -> None:
     memory = look(None, group(hub(), ungated("w1")))
     gone = group(hub(), worker("w1"))
-    behind = look(memory, gone, {"w1": Evidence(is_behind=True)})
+    behind = look(memory, gone, {"w1": CopyEvidence(is_behind=True)})
     assert len(behind.suspects) == 1
     assert look(behind, gone).suspects == ()
-    assert len(look(behind, gone, {"w1": Evidence((LOSS,))}).episode.starts) == 1
+    assert len(look(behind, gone, {"w1": CopyEvidence((LOSS,))}).episode.starts) == 1
 
 
 def test_quota_without_a_miss_is_exact() -> None:
@@ -144,30 +147,30 @@ def test_quota_without_a_miss_is_exact() -> None:
     has_quota = opened("w1", at=NOW)
     has_quota = replace(has_quota, conditions={"QuotaReserved": condition("QuotaReserved")})
     done = group(hub(), worker("w1", has_quota, witness=witness))
-    (start,) = look(memory, done, {"w1": Evidence((LOSS,))}, now=NOW + SECOND).episode.starts
-    assert (start.result, start.losses, start.verified_ns) == (Result.EXACT, (LOSS,), NOW + SECOND)
+    (start,) = look(memory, done, {"w1": CopyEvidence((LOSS,))}, now=NOW + SECOND).episode.starts
+    assert (start.result, start.losses, start.verified_ns) == (ForecastResult.EXACT, (LOSS,), NOW + SECOND)
 
 
 def test_victims_that_were_seen_once_stay() -> None:
     seen = group(hub(), worker("w1", opened("w1", at=NOW)))
-    memory = look(look(None, seen), seen, {"w1": Evidence((LOSS,))})
-    (start,) = look(memory, seen, {"w1": Evidence()}).episode.starts
+    memory = look(look(None, seen), seen, {"w1": CopyEvidence((LOSS,))})
+    (start,) = look(memory, seen, {"w1": CopyEvidence()}).episode.starts
     assert start.losses == (LOSS,)
 
 
 def test_a_copy_that_is_withdrawn_is_judged_once_the_model_has_caught_up() -> None:
     memory = look(None, group(hub(), worker("w1", opened("w1", at=NOW))))
     gone = group(hub(), worker("w1"))
-    (behind,) = look(memory, gone, {"w1": Evidence(is_behind=True)}).episode.starts
-    assert behind.result is Result.PENDING
-    (done,) = look(memory, gone, {"w1": Evidence((LOSS,))}).episode.starts
-    assert (done.result, done.losses) == (Result.OVERTAKEN, (LOSS,))
+    (behind,) = look(memory, gone, {"w1": CopyEvidence(is_behind=True)}).episode.starts
+    assert behind.result is ForecastResult.PENDING
+    (done,) = look(memory, gone, {"w1": CopyEvidence((LOSS,))}).episode.starts
+    assert (done.result, done.losses) == (ForecastResult.OVERTAKEN, (LOSS,))
 
 
 def test_a_workload_that_is_gone_ends_what_was_under_way() -> None:
     memory = look(None, group(hub(), worker("w1", opened("w1", at=NOW))))
     (start,) = look(memory, group(hub(deleted=True))).episode.starts
-    assert (start.result, start.message) == (Result.OVERTAKEN, "the Workload is gone")
+    assert (start.result, start.message) == (ForecastResult.OVERTAKEN, "the Workload is gone")
 
 
 def test_a_new_attempt_is_a_new_episode_and_old_openings_are_known() -> None:
@@ -206,7 +209,7 @@ def test_the_next_look_is_due_when_a_window_ends_or_silence_speaks() -> None:
 
 def test_when_a_victim_began_is_taken_from_the_forecast_if_it_says_so_no_more() -> None:
     evicted = Evicted("ns", "a", "a", "r")
-    start = Start("w1", "u", NOW, NOW, gated=True, forecast=TOLD)
-    assert loss_of(evicted, 2, None, NOW, start) == Loss("ns/a", "a", "r", 2, 60)
+    start = PreemptionStart("w1", ReplicaUID("u"), NOW, NOW, gated=True, forecast=TOLD)
+    assert loss_of(evicted, 2, None, NOW, start) == LostWork("ns/a", "a", "r", 2, 60)
     assert loss_of(evicted, 2, NOW - SECOND, NOW, start).seconds == 1
     assert loss_of(evicted, 2, None, NOW, replace(start, forecast=None)).seconds == 0

@@ -3,28 +3,29 @@
 from typing import Any
 
 from config.names import DOMAIN
-from engine.forecasting.forecast import Cost, Forecast, ForecastVictim, Verdict
-from engine.forecasting.verification import Evicted, Result
-from gates.decide import decide
-from gates.forecasts import ForecastRecord, Witness, format_record
-from gates.ledger import format_openings
-from gates.records import hub_record
-from gates.settings import SECOND, Settings
-from gates.timeline import Event, Recorded, What, timeline
-from gates.view import Group, Opening
+from engine.forecasting.forecast import Cost, Forecast, ForecastVerdict, ForecastVictim
+from engine.forecasting.verification import Evicted, ForecastResult
+from gates.decision.decide import decide
+from gates.model.forecasts import ForecastRecord, Witness, format_record
+from gates.model.names import ReplicaUID
+from gates.model.settings import SECOND, Settings
+from gates.model.view import Opening, WorkloadView
+from gates.reports.timeline import Recorded, TimelineEvent, TimelineEventKind, timeline
+from gates.wire.annotations import format_openings
+from gates.wire.records import hub_record
 from tests.unit.gates.groups import NOW, condition, group, hub, replica, signalled, worker
 
 SETTINGS = Settings()
 VICTIM = ForecastVictim("ns", "low", "low-uid", "cq", "InClusterQueue")
-PROMISE = Forecast(Verdict.PREEMPTS, NOW, victims=(VICTIM,), cost=Cost(victims=1, pods=2))
+PROMISE = Forecast(ForecastVerdict.PREEMPTS, NOW, victims=(VICTIM,), cost=Cost(victims=1, pods=2))
 
 
-def recorded(state: Group, at: int = NOW) -> Recorded:
+def recorded(state: WorkloadView, at: int = NOW) -> Recorded:
     return Recorded(at, state, decide(state, at, SETTINGS, {}), SETTINGS)
 
 
 def told(*decisions: Recorded, raw: dict[str, Any] | None = None) -> list[tuple[str, str, str]]:
-    events = timeline(hub_record(raw) if raw is not None else None, decisions)
+    events = timeline(hub_record(raw) if raw is not None else None, reversed(decisions))
     return [(str(event.what), event.cluster, event.message) for event in events]
 
 
@@ -50,7 +51,9 @@ def test_an_opening_says_who_else_asked_and_whose_clock_was_corrected() -> None:
 
 def test_times_of_a_worker_are_brought_to_the_hubs_clock() -> None:
     ahead = worker("w1", signalled("w1", at=NOW + 5 * SECOND), clock_skew_ns=7 * SECOND)
-    signals = [event for event in timeline(None, [recorded(group(hub(), ahead))]) if event.what is What.SIGNALLED]
+    signals = [
+        event for event in timeline(None, [recorded(group(hub(), ahead))]) if event.what is TimelineEventKind.SIGNALLED
+    ]
     assert [event.at_ns for event in signals] == [NOW - 2 * SECOND]
 
 
@@ -65,12 +68,14 @@ def test_each_victim_is_told_once() -> None:
     evicted = Evicted("ns", "low", "low-uid", "InClusterQueue")
     state = group(hub(), worker("w1", signalled("w1", at=NOW), witness=Witness(evicted=(evicted,))))
     looks = [recorded(state, NOW + seconds * SECOND) for seconds in range(3)]
-    victims = [event for event in timeline(None, looks) if event.what is What.VICTIM]
-    assert victims == [Event(NOW, What.VICTIM, "w1", "preempted ns/low (InClusterQueue)")]
+    victims = [event for event in timeline(None, reversed(looks)) if event.what is TimelineEventKind.VICTIM]
+    assert victims == [TimelineEvent(NOW, TimelineEventKind.VICTIM, "w1", "preempted ns/low (InClusterQueue)")]
 
 
 def test_a_forecast_and_its_verification_are_told() -> None:
-    record = ForecastRecord("w1", "w1-uid", NOW, PROMISE, Result.WRONG, "ns/other was preempted", NOW + SECOND)
+    record = ForecastRecord(
+        "w1", ReplicaUID("w1-uid"), NOW, PROMISE, ForecastResult.WRONG, "ns/other was preempted", NOW + SECOND
+    )
     state = group(hub(forecast=record), worker("w1", signalled("w1", at=NOW)))
     raw = hub_object(forecast=record)
     assert told(recorded(state), raw=raw)[-1] == ("Verified", "w1", "the forecast was wrong: ns/other was preempted")
@@ -79,9 +84,9 @@ def test_a_forecast_and_its_verification_are_told() -> None:
 
 def test_what_decisions_and_the_object_both_know_is_told_once() -> None:
     state = group(hub(), worker("w1", signalled("w1", at=NOW)))
-    raw = hub_object(openings=[("w1", "w1-uid", NOW)])
+    raw = hub_object(openings=[("w1", ReplicaUID("w1-uid"), NOW)])
     opened = [event for event in told(recorded(state), raw=raw) if event[0] == "GateOpened"]
-    assert opened == [("GateOpened", "w1", "FirstComeFirstServed; nobody else asked")]
+    assert opened == [("GateOpened", "w1", "FirstComeFirstServed; no other worker asked")]
 
 
 def test_an_earlier_workload_of_the_same_name_is_left_out() -> None:
@@ -100,7 +105,7 @@ def test_within_one_second_things_come_in_their_order() -> None:
 
 
 def hub_object(
-    openings: list[tuple[str, str, int]] | None = None, forecast: ForecastRecord | None = None
+    openings: list[tuple[str, ReplicaUID, int]] | None = None, forecast: ForecastRecord | None = None
 ) -> dict[str, Any]:
     """Return the hub's Workload as its API server sends it."""
     annotations = {f"{DOMAIN}/gate-openings": format_openings(Opening(*each) for each in openings or ())}

@@ -2,10 +2,10 @@
 
 import pytest
 
-from gates.activity import CheckRecord, ConfigRecord, Health, check_health, check_record
-from gates.marks import PREEMPTION_TIMEOUT
-from gates.settings import MINUTE, SECOND, Settings
-from gates.timeouts import with_timeout
+from gates.model.activity import CheckRecord, ConfigRecord, Health, check_health, check_record
+from gates.model.marks import PREEMPTION_TIMEOUT
+from gates.model.settings import MINUTE, SECOND, Settings
+from gates.model.timeouts import with_timeout
 
 ALLOWED = 'expected a duration of at least 1s (for example "5m")'
 UNIT = '; it must be a number and a unit, such as "300ms", "30s", "5m" or "1h30m"'
@@ -23,11 +23,11 @@ def check(timeout: str | None) -> CheckRecord:
     [
         pytest.param(None, 5 * MINUTE, "", id="none: the configured one"),
         pytest.param("2m", 2 * MINUTE, "", id="its own"),
-        pytest.param("30s", 30 * SECOND, "", id="30s is long enough"),
+        pytest.param("120s", 120 * SECOND, "", id="two minutes are long enough"),
         pytest.param(
-            "29s",
-            29 * SECOND,
-            "; its preemption timeout of 29s is short: victims rarely end within it",
+            "119s",
+            119 * SECOND,
+            "; its preemption timeout of 1m59s is short: victims rarely end within it",
             id="short: taken with a warning",
         ),
         *(

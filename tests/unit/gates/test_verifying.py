@@ -5,30 +5,31 @@ from dataclasses import replace
 
 import pytest
 
-from engine.forecasting.forecast import Cost, Forecast, ForecastVictim, Verdict
-from engine.forecasting.verification import Evicted, Replay, Result
-from gates.actions import EmitEvent, RecordForecast, RecordOpenings
-from gates.decide import decide
-from gates.forecasts import MAX_VICTIMS, ForecastRecord, Witness, format_record, parse_record
-from gates.patches import hub_annotation
-from gates.reliability import hit_rate, is_reliable
-from gates.settings import SECOND
-from gates.view import Group, Opening, Reach
+from engine.forecasting.forecast import Cost, Forecast, ForecastVerdict, ForecastVictim
+from engine.forecasting.verification import Evicted, ForecastResult, Replay
+from gates.decision.decide import decide
+from gates.decision.reliability import hit_rate, is_reliable
+from gates.model.actions import EmitEvent, RecordForecast, RecordOpenings
+from gates.model.forecasts import MAX_VICTIMS, ForecastRecord, Witness, format_record, parse_record
+from gates.model.names import ReplicaUID
+from gates.model.settings import SECOND
+from gates.model.view import Opening, Reach, WorkloadView
+from gates.wire.patches import hub_annotation
 from tests.unit.gates.groups import NOW, SETTINGS, T, condition, group, hub, opened, replica, signalled, worker
 
 CPU = (("cpu", "f"),)
 VICTIM = ForecastVictim("ns", "low", "low-uid", "cq", "InClusterQueue", 5, "Job j", 2, NOW - SECOND, 3)
 FORECAST = Forecast(
-    Verdict.PREEMPTS, NOW - SECOND, "4 more needed", "cq", CPU, 0, (VICTIM,), Cost(3, 1, 2, 0, 4), ("in part",)
+    ForecastVerdict.PREEMPTS, NOW - SECOND, "4 more needed", "cq", CPU, 0, (VICTIM,), Cost(3, 1, 2, 0, 4), ("in part",)
 )
-RECORD = ForecastRecord("w1", "w1-uid", NOW - SECOND, FORECAST)
+RECORD = ForecastRecord("w1", ReplicaUID("w1-uid"), NOW - SECOND, FORECAST)
 EVICTED = Evicted("ns", "low", "low-uid", "InClusterQueue")
 SEEN = Witness(CPU, (EVICTED,))
-OPENINGS = (Opening("w1", "w1-uid", NOW - SECOND),)
+OPENINGS = (Opening("w1", ReplicaUID("w1-uid"), NOW - SECOND),)
 ADMITTED = replica("w1", condition("QuotaReserved"), gate_open=True, gate_opened_ns=NOW - SECOND)
 
 
-def written(state: Group, now_ns: int = NOW) -> ForecastRecord | None:
+def written(state: WorkloadView, now_ns: int = NOW) -> ForecastRecord | None:
     actions = decide(state, now_ns, SETTINGS, {}).actions
     return next((action.record for action in actions if isinstance(action, RecordForecast)), None)
 
@@ -36,16 +37,16 @@ def written(state: Group, now_ns: int = NOW) -> ForecastRecord | None:
 def test_the_forecast_is_written_together_with_the_opening() -> None:
     state = group(hub(), worker("w1", signalled("w1", at=NOW - SECOND), forecast=FORECAST))
     (action,) = [a for a in decide(state, NOW, SETTINGS, {}).actions if isinstance(a, RecordOpenings)]
-    assert action.forecast == ForecastRecord("w1", "w1-uid", NOW, FORECAST)
+    assert action.forecast == ForecastRecord("w1", ReplicaUID("w1-uid"), NOW, FORECAST)
     assert len(hub_annotation(action)) == 2
 
 
 def test_a_forecast_that_promises_nothing_is_final_at_once() -> None:
-    nothing = Forecast(Verdict.UNSUPPORTED, NOW, "topology")
+    nothing = Forecast(ForecastVerdict.UNSUPPORTED, NOW, "topology")
     state = group(hub(), worker("w1", signalled("w1", at=NOW), forecast=nothing))
     (action,) = [a for a in decide(state, NOW, SETTINGS, {}).actions if isinstance(a, RecordOpenings)]
     assert action.forecast is not None
-    assert action.forecast.result is Result.NONE
+    assert action.forecast.result is ForecastResult.NONE
 
 
 def test_a_forecast_that_comes_late_is_written_while_the_window_runs() -> None:
@@ -58,27 +59,35 @@ def test_a_forecast_that_comes_late_is_written_while_the_window_runs() -> None:
 
 
 JUDGED = {
-    "the replica has quota": (group(hub(forecast=RECORD), worker("w1", ADMITTED, witness=SEEN)), Result.EXACT, NOW),
+    "the replica has quota": (
+        group(hub(forecast=RECORD), worker("w1", ADMITTED, witness=SEEN)),
+        ForecastResult.EXACT,
+        NOW,
+    ),
     "somebody else was preempted": (
         group(hub(forecast=RECORD), worker("w1", ADMITTED, witness=Witness(CPU, (replace(EVICTED, name="x"),)))),
-        Result.WRONG,
+        ForecastResult.WRONG,
         NOW,
     ),
     "a change explains it": (
         group(
             hub(forecast=RECORD),
-            worker("w1", ADMITTED, witness=Witness(CPU, (), (Replay(Forecast(Verdict.FITS, NOW, flavors=CPU), "x"),))),
+            worker(
+                "w1",
+                ADMITTED,
+                witness=Witness(CPU, (), (Replay(Forecast(ForecastVerdict.FITS, NOW, flavors=CPU), "x"),)),
+            ),
         ),
-        Result.OVERTAKEN,
+        ForecastResult.OVERTAKEN,
         NOW,
     ),
     "the window is over": (
         group(hub(forecast=RECORD), worker("w1", opened("w1", at=NOW - SECOND), witness=Witness())),
-        Result.TIMEOUT,
+        ForecastResult.TIMEOUT,
         NOW + T,
     ),
-    "the copy is gone": (group(hub(forecast=RECORD), worker("w1")), Result.OVERTAKEN, NOW),
-    "the cluster is no longer in use": (group(hub(forecast=RECORD), worker("w2")), Result.OVERTAKEN, NOW),
+    "the copy is gone": (group(hub(forecast=RECORD), worker("w1")), ForecastResult.OVERTAKEN, NOW),
+    "the cluster is no longer in use": (group(hub(forecast=RECORD), worker("w2")), ForecastResult.OVERTAKEN, NOW),
     "it is still open": (
         group(hub(forecast=RECORD), worker("w1", opened("w1", at=NOW - SECOND), witness=Witness())),
         None,
@@ -87,7 +96,7 @@ JUDGED = {
     "the model is behind": (group(hub(forecast=RECORD), worker("w1", ADMITTED)), None, NOW),
     "the worker cannot be read": (group(hub(forecast=RECORD), worker("w1", reach=Reach.LOST)), None, NOW + T),
     "it was judged before": (
-        group(hub(forecast=replace(RECORD, result=Result.WRONG)), worker("w1", ADMITTED, witness=SEEN)),
+        group(hub(forecast=replace(RECORD, result=ForecastResult.WRONG)), worker("w1", ADMITTED, witness=SEEN)),
         None,
         NOW,
     ),
@@ -100,7 +109,7 @@ JUDGED = {
 
 
 @pytest.mark.parametrize(("state", "want", "now_ns"), JUDGED.values(), ids=JUDGED)
-def test_a_forecast_is_judged(state: Group, want: Result | None, now_ns: int) -> None:
+def test_a_forecast_is_judged(state: WorkloadView, want: ForecastResult | None, now_ns: int) -> None:
     record = written(state, now_ns)
     assert (None if record is None else record.result) is want
     if record is not None:
@@ -116,7 +125,7 @@ def test_an_event_is_written_unless_the_forecast_was_exact() -> None:
         [action.message for action in decide(state, NOW, SETTINGS, {}).actions if isinstance(action, EmitEvent)]
         for state in (missed, exact)
     ]
-    told = "forecast: preempted ns/low; happened: preempted nobody, got quota"
+    told = "forecast: preempted ns/low; happened: preempted nothing, got quota"
     assert events == [[f"Forecast for cluster w1: subset. {told}"], []]
 
 
@@ -126,7 +135,7 @@ def test_the_end_of_the_window_is_not_missed() -> None:
 
 
 def test_a_record_survives_its_annotation() -> None:
-    kept = replace(RECORD, result=Result.WRONG, message="x", verified_ns=NOW)
+    kept = replace(RECORD, result=ForecastResult.WRONG, message="x", verified_ns=NOW)
     assert parse_record(format_record(kept)) == replace(kept, forecast=replace(FORECAST, labels=()))
 
 
@@ -145,7 +154,7 @@ def test_a_record_with_too_many_victims_is_cut_and_not_verified_later() -> None:
     assert parse_record(text) is None
 
 
-E, W, LATE = Result.EXACT, Result.WRONG, Result.OVERTAKEN
+E, W, LATE = ForecastResult.EXACT, ForecastResult.WRONG, ForecastResult.OVERTAKEN
 RATES = {
     "nothing is known": ([], None, True),
     "a few misses prove nothing": ([W, W, W, W], 0, True),
@@ -158,7 +167,7 @@ RATES = {
 
 
 @pytest.mark.parametrize(("results", "rate", "reliable"), RATES.values(), ids=RATES)
-def test_reliability(results: list[Result], rate: int | None, reliable: bool) -> None:
+def test_reliability(results: list[ForecastResult], rate: int | None, reliable: bool) -> None:
     assert hit_rate(results) == rate
     assert is_reliable(results, 80, 10) is reliable
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from localcluster.clock import ManualClock
 from localcluster.cluster import LocalCluster
-from localcluster.store import Store
+from localcluster.kinds.clock import ManualClock
+from localcluster.store.store import Store
 from tests.unit.localcluster.serving import START, served_kinds, session_for, store_with_default_namespace
 
 

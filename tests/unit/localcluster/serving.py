@@ -7,17 +7,18 @@ from datetime import UTC, datetime
 
 import aiohttp
 
-from localcluster.clock import ManualClock
+from config.api.meta import Obj
+from localcluster.catalogue.registry import all_kinds
 from localcluster.cluster import LocalCluster
-from localcluster.kinds import Kind, Obj
-from localcluster.registry import all_kinds
-from localcluster.schema import Schema
-from localcluster.store import Store
+from localcluster.kinds.clock import ManualClock
+from localcluster.kinds.kinds import ServedKind
+from localcluster.kinds.schema import Schema
+from localcluster.store.store import Store
 
 START = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 
 _TEXT = Schema("string")
-WIDGET = Kind(
+WIDGET = ServedKind(
     group="example.dev",
     version="v1",
     kind="Widget",
@@ -55,7 +56,7 @@ def widget(name: str, **spec: object) -> Obj:
     return {"apiVersion": "example.dev/v1", "kind": "Widget", "metadata": {"name": name}, "spec": dict(spec)}
 
 
-def served_kinds() -> tuple[Kind, ...]:
+def served_kinds() -> tuple[ServedKind, ...]:
     """Return the real kinds and the widget."""
     return (*all_kinds(), WIDGET)
 

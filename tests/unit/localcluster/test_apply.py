@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from localcluster.clock import ManualClock
-from localcluster.patch import merge_patch
-from localcluster.status import ApiError
-from localcluster.store import Store, WriteOptions, Written
+from localcluster.kinds.api_errors import ApiError
+from localcluster.kinds.clock import ManualClock
+from localcluster.store.patch import merge_patch
+from localcluster.store.store import Store, WriteOptions, Written
 from tests.unit.localcluster.serving import WIDGET, widget
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from localcluster.builtin_kinds.events import to_core_event, to_events_event
-from localcluster.kinds import Obj
+from config.api.meta import Obj
+from localcluster.catalogue.builtin_kinds.events import to_core_event, to_events_event
 from tests.unit.localcluster.writing import find_kind, write
 
 HIGH = {"metadata": {"name": "high"}, "value": 100, "preemptionPolicy": "Never"}

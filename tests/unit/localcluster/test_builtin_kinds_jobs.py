@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from localcluster.kinds import Obj
+from config.api.meta import Obj
 from tests.unit.localcluster.writing import find_kind, write
 
 TIME = "2026-01-01T00:00:00Z"

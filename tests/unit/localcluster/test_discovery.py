@@ -4,8 +4,8 @@ from typing import Any
 
 import aiohttp
 
-from localcluster.clock import ManualClock
 from localcluster.cluster import LocalCluster
+from localcluster.kinds.clock import ManualClock
 from tests.unit.localcluster.serving import WIDGET, widget
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"

@@ -6,9 +6,19 @@ import aiohttp
 import orjson
 import pytest
 
-from localcluster.clock import ManualClock
 from localcluster.cluster import LocalCluster, Partition
-from localcluster.faults import Drop, Effect, Gone, HalfOpen, Latency, ServerError, StaleList, Throttle
+from localcluster.kinds.clock import ManualClock
+from localcluster.serving.faults import (
+    Drop,
+    Effect,
+    Gone,
+    HalfOpen,
+    Latency,
+    RawAnswer,
+    ServerError,
+    StaleList,
+    Throttle,
+)
 from tests.unit.localcluster.serving import WIDGET, session_for, until, widget
 
 PATH = "/apis/example.dev/v1/namespaces/default/widgets"
@@ -134,6 +144,14 @@ async def test_open_watches_can_be_broken(cluster: LocalCluster, client: aiohttp
         assert cluster.drop_watches("widgets") == 1
         with pytest.raises(aiohttp.ClientError):
             await response.content.readline()
+
+
+async def test_any_bytes_can_be_the_answer(cluster: LocalCluster, client: aiohttp.ClientSession) -> None:
+    cluster.faults.add(RawAnswer(b"HTTP/1.1 299 Odd\r\nContent-Length: 2\r\n\r\nno"), verb="list", times=1)
+
+    async with client.get(PATH) as response:
+        assert (response.status, response.reason, await response.read()) == (299, "Odd", b"no")
+    assert await list_names(client) == []
 
 
 async def test_a_half_open_socket_never_answers(cluster: LocalCluster, client: aiohttp.ClientSession) -> None:

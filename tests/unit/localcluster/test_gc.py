@@ -2,18 +2,18 @@
 
 import pytest
 
-from localcluster.deletion import DeleteOptions, Propagation
-from localcluster.gc import GarbageCollector
-from localcluster.kinds import Obj
-from localcluster.patch import merge_patch
-from localcluster.status import ApiError
-from localcluster.store import Store
+from config.api.meta import Obj
+from localcluster.kinds.api_errors import ApiError
+from localcluster.store.deletion import DeleteOptions, DeletionPropagation
+from localcluster.store.gc import OwnerGarbageCollector
+from localcluster.store.patch import merge_patch
+from localcluster.store.store import Store
 from tests.unit.localcluster.serving import WIDGET, widget
 
 
 @pytest.fixture
-def collector(store: Store) -> GarbageCollector:
-    return GarbageCollector(store, lambda: None)
+def collector(store: Store) -> OwnerGarbageCollector:
+    return OwnerGarbageCollector(store, lambda: None)
 
 
 def make(store: Store, name: str, *owners: Obj, blocks: bool = False, finalizer: str = "") -> Obj:
@@ -38,11 +38,11 @@ def names(store: Store) -> list[str]:
     return [obj["metadata"]["name"] for obj in store.list(WIDGET)]
 
 
-def delete(store: Store, name: str, propagation: Propagation | None = None) -> None:
+def delete(store: Store, name: str, propagation: DeletionPropagation | None = None) -> None:
     store.delete(WIDGET, name, "default", DeleteOptions(propagation))
 
 
-def test_dependents_follow_their_owner_down_the_whole_tree(store: Store, collector: GarbageCollector) -> None:
+def test_dependents_follow_their_owner_down_the_whole_tree(store: Store, collector: OwnerGarbageCollector) -> None:
     root = make(store, "root")
     child = make(store, "child", root)
     make(store, "grandchild", child)
@@ -56,7 +56,7 @@ def test_dependents_follow_their_owner_down_the_whole_tree(store: Store, collect
 
 
 def test_a_dependent_with_another_owner_stays_and_forgets_the_one_that_went(
-    store: Store, collector: GarbageCollector
+    store: Store, collector: OwnerGarbageCollector
 ) -> None:
     one, two = make(store, "one"), make(store, "two")
     make(store, "child", one, two)
@@ -68,10 +68,10 @@ def test_a_dependent_with_another_owner_stays_and_forgets_the_one_that_went(
     assert [reference["name"] for reference in references] == ["two"]
 
 
-def test_orphans_stay_and_forget_their_owner(store: Store, collector: GarbageCollector) -> None:
+def test_orphans_stay_and_forget_their_owner(store: Store, collector: OwnerGarbageCollector) -> None:
     make(store, "child", make(store, "root"))
 
-    delete(store, "root", Propagation.ORPHAN)
+    delete(store, "root", DeletionPropagation.ORPHAN)
     collector.run()
 
     assert names(store) == ["child"]
@@ -79,13 +79,13 @@ def test_orphans_stay_and_forget_their_owner(store: Store, collector: GarbageCol
 
 
 def test_in_the_foreground_the_owner_waits_for_dependents_that_block_it(
-    store: Store, collector: GarbageCollector
+    store: Store, collector: OwnerGarbageCollector
 ) -> None:
     root = make(store, "root")
     make(store, "blocking", root, blocks=True, finalizer="example.dev/hold")
     make(store, "other", root)
 
-    delete(store, "root", Propagation.FOREGROUND)
+    delete(store, "root", DeletionPropagation.FOREGROUND)
     collector.run()
     assert names(store) == ["blocking", "root"]
 
@@ -94,7 +94,7 @@ def test_in_the_foreground_the_owner_waits_for_dependents_that_block_it(
     assert names(store) == []
 
 
-def test_an_object_whose_owner_never_existed_is_collected(store: Store, collector: GarbageCollector) -> None:
+def test_an_object_whose_owner_never_existed_is_collected(store: Store, collector: OwnerGarbageCollector) -> None:
     ghost = {"metadata": {"name": "ghost", "uid": "00000000-0000-0000-0000-000000000000"}}
     make(store, "child", ghost)
 
@@ -103,7 +103,9 @@ def test_an_object_whose_owner_never_existed_is_collected(store: Store, collecto
     assert names(store) == []
 
 
-def test_an_object_whose_owner_is_of_an_unknown_kind_is_left_alone(store: Store, collector: GarbageCollector) -> None:
+def test_an_object_whose_owner_is_of_an_unknown_kind_is_left_alone(
+    store: Store, collector: OwnerGarbageCollector
+) -> None:
     obj = widget("child")
     owner = {"apiVersion": "other.dev/v1", "kind": "Thing", "name": "x", "uid": "u"}
     obj["metadata"]["ownerReferences"] = [owner]
@@ -114,7 +116,7 @@ def test_an_object_whose_owner_is_of_an_unknown_kind_is_left_alone(store: Store,
     assert names(store) == ["child"]
 
 
-def test_jobs_orphan_their_pods_unless_told_otherwise(store: Store, collector: GarbageCollector) -> None:
+def test_jobs_orphan_their_pods_unless_told_otherwise(store: Store, collector: OwnerGarbageCollector) -> None:
     jobs = store.kind("jobs", "batch")
     template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "example"}]}}
     job = store.create(jobs, {"metadata": {"name": "j"}, "spec": {"template": template}}, "default").version.obj
@@ -131,7 +133,7 @@ def test_jobs_orphan_their_pods_unless_told_otherwise(store: Store, collector: G
 
 
 def test_a_deleted_namespace_takes_no_new_objects_and_goes_when_it_is_empty(
-    store: Store, collector: GarbageCollector
+    store: Store, collector: OwnerGarbageCollector
 ) -> None:
     namespaces, secrets = store.kind("namespaces"), store.kind("secrets")
     store.create(namespaces, {"metadata": {"name": "team"}})

@@ -8,9 +8,9 @@ from typing import Any
 import aiohttp
 import pytest
 
-from localcluster.auth import Allow, User
 from localcluster.cluster import LocalCluster
-from localcluster.store import Store
+from localcluster.serving.auth import Allow, TokenUser
+from localcluster.store.store import Store
 from tests.unit.localcluster.serving import WIDGET, served_kinds, session_for, widget
 
 PATH = "/apis/example.dev/v1/namespaces/default/widgets"
@@ -246,7 +246,7 @@ async def _text(client: aiohttp.ClientSession, path: str, authorization: str) ->
 
 
 async def test_rules_allow_what_they_name_and_nothing_else(tmp_path: Path) -> None:
-    reader = User("reader", "reader-token", rules=(Allow(("get", "list"), ("widgets",), ("example.dev",)),))
+    reader = TokenUser("reader", "reader-token", rules=(Allow(("get", "list"), ("widgets",), ("example.dev",)),))
     async with (
         LocalCluster("hub", tmp_path, kinds=served_kinds(), users=[reader]) as cluster,
         session_for(cluster, "reader-token") as client,

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from localcluster.kinds import Kind, Obj
-from localcluster.registry import all_kinds
-from localcluster.schema import Schema, apply_defaults, prune
+from config.api.meta import Obj
+from localcluster.catalogue.registry import all_kinds
+from localcluster.kinds.kinds import ServedKind
+from localcluster.kinds.schema import Schema, apply_defaults, prune
 from tests.unit.localcluster.writing import as_received, find_kind, write
 
 SHAPES: tuple[object, ...] = ("text", 1, [], ["text"], {"key": 1}, None)
@@ -40,7 +41,7 @@ def places(value: Any, path: Place = ()) -> Iterator[Place]:
         yield from places(child, (*path, key))
 
 
-def with_everything(kind: Kind, *, flag: bool = False) -> Obj:
+def with_everything(kind: ServedKind, *, flag: bool = False) -> Obj:
     body: Obj = {key: sample(child, flag=flag) for key, child in kind.schema.properties.items() if key != "metadata"}
     metadata = {"name": "a", "namespace": "default"} if kind.namespaced else {"name": "a"}
     return {**body, "apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata}
@@ -61,7 +62,7 @@ def spoiled(obj: Obj) -> Iterator[Obj]:
 
 
 @EVERY_KIND
-def test_any_shape_is_answered(kind: Kind) -> None:
+def test_any_shape_is_answered(kind: ServedKind) -> None:
     answer_every_shape(kind, with_everything(kind))
 
 
@@ -71,7 +72,7 @@ def test_a_job_with_its_switches_on() -> None:
     answer_every_shape(kind, with_everything(kind, flag=True))
 
 
-def answer_every_shape(kind: Kind, stored: Obj) -> None:
+def answer_every_shape(kind: ServedKind, stored: Obj) -> None:
     for obj in spoiled(stored):
         write(kind, obj)
         write(kind, obj, stored)
@@ -80,7 +81,7 @@ def answer_every_shape(kind: Kind, stored: Obj) -> None:
 
 
 @EVERY_KIND
-def test_pruning_and_defaulting_twice_changes_nothing_more(kind: Kind) -> None:
+def test_pruning_and_defaulting_twice_changes_nothing_more(kind: ServedKind) -> None:
     for obj in spoiled(with_everything(kind)):
         prune(kind.schema, obj)
         apply_defaults(kind.schema, obj)

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from localcluster.kueue_kinds.queues import cluster_queue_kind
-from localcluster.kueue_kinds.time_based_preemption import parse_go_duration
+from localcluster.catalogue.kueue_kinds.queues import cluster_queue_kind
+from localcluster.catalogue.kueue_kinds.time_based_preemption import parse_go_duration
 from tests.unit.localcluster.writing import write
 
 CONFIG = "spec.preemption.withinClusterQueueConfig"

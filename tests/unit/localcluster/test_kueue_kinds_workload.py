@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from localcluster.kinds import Obj
-from localcluster.kueue_kinds.workload import GateDialect, kep_8303_workload, workload_kind
+from config.api.meta import Obj
+from engine.vocabulary.gate_dialect import GateDialect
+from localcluster.catalogue.kueue_kinds.workload import workload_kind
 from tests.unit.localcluster.writing import find_kind, write
 
 TIME = "2026-01-01T00:00:00Z"
@@ -177,15 +178,17 @@ def test_kueue_says_position_and_drops_state() -> None:
 
 
 def test_the_kep_says_state_and_drops_position() -> None:
-    outcome = write(kep_8303_workload(), gated(position="Open"), gated(), status=True)
+    outcome = write(workload_kind(gate_dialect=GateDialect.KEP), gated(position="Open"), gated(), status=True)
 
     assert outcome.dropped == ["status.preemptionGates[0].position"]
-    assert write(kep_8303_workload(), gated(state="Closed"), gated(), status=True).complaints == []
+    assert (
+        write(workload_kind(gate_dialect=GateDialect.KEP), gated(state="Closed"), gated(), status=True).complaints == []
+    )
 
 
 def test_a_gate_is_open_or_closed() -> None:
     for dialect in GateDialect:
-        ajar = gated(**{dialect.value: "Ajar"})
+        ajar = gated(**{dialect.state_field: "Ajar"})
         outcome = write(workload_kind(gate_dialect=dialect), ajar, gated(), status=True)
         assert outcome.errors[0].message == 'Unsupported value: "Ajar": supported values: "Closed", "Open"'
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from localcluster.metadata import ANNOTATION_SIZE_LIMIT, validate_metadata
-from localcluster.names import NameFormat, explain_label_key, explain_name
+from localcluster.kinds.metadata import ANNOTATION_SIZE_LIMIT, validate_metadata
+from localcluster.kinds.names import NameFormat, explain_label_key, explain_name
 from tests.unit.localcluster.writing import find_kind
 
 KEY = (

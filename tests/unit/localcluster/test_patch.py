@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from localcluster.patch import json_patch, merge_patch
-from localcluster.schema import Schema
-from localcluster.status import ApiError
-from localcluster.strategic import strategic_merge_patch
+from localcluster.kinds.api_errors import ApiError
+from localcluster.kinds.schema import Schema
+from localcluster.store.patch import json_patch, merge_patch
+from localcluster.store.strategic import strategic_merge_patch
 
 _CONTAINERS = Schema(
     "object",

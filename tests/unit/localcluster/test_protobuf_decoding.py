@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from localcluster.kinds import Obj
-from localcluster.protobuf.body import decode_protobuf
-from localcluster.status import ApiError
+from config.api.meta import Obj
+from localcluster.kinds.api_errors import ApiError
+from localcluster.serving.protobuf.body import decode_protobuf
 from tests.unit.localcluster.protobuf_bytes import body, group, number, part, varint
 
 NAMED_A = part(1, part(1, "a"))

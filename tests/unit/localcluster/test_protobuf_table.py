@@ -12,11 +12,11 @@ from typing import Any
 import orjson
 import pytest
 
-from localcluster.protobuf.body import decode_protobuf
-from localcluster.protobuf.messages import Messages, Shown, known_messages
-from localcluster.registry import all_kinds
-from localcluster.reviews import REVIEWS
-from localcluster.traits import is_builtin
+from localcluster.catalogue.registry import all_kinds
+from localcluster.kinds.traits import is_builtin
+from localcluster.serving.protobuf.body import decode_protobuf
+from localcluster.serving.protobuf.messages import Messages, Shown, known_messages
+from localcluster.serving.reviews import REVIEWS
 
 RECORDED = [
     orjson.loads(line) for line in (Path(__file__).parent / "recorded/protobuf.jsonl").read_bytes().splitlines()

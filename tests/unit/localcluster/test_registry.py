@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from localcluster.durations import human_duration
-from localcluster.kinds import Kind
-from localcluster.kueue_kinds.workload import GateDialect
-from localcluster.registry import all_kinds
-from localcluster.schema import apply_defaults, prune, to_openapi, validate
+from engine.vocabulary.gate_dialect import GateDialect
+from localcluster.catalogue.registry import all_kinds
+from localcluster.kinds.durations import human_duration
+from localcluster.kinds.kinds import ServedKind
+from localcluster.kinds.schema import apply_defaults, prune, to_openapi, validate
 
 SERVED = {
     "v1": "Namespace Secret ConfigMap ServiceAccount LimitRange Event Node Pod",
@@ -55,7 +55,7 @@ def test_no_two_kinds_share_an_address_or_a_short_name() -> None:
 
 
 @EVERY_KIND
-def test_every_schema_is_described_as_json(kind: Kind) -> None:
+def test_every_schema_is_described_as_json(kind: ServedKind) -> None:
     described = to_openapi(kind.schema)
 
     assert {"apiVersion", "kind", "metadata"} <= described["properties"].keys()
@@ -63,7 +63,7 @@ def test_every_schema_is_described_as_json(kind: Kind) -> None:
 
 
 @EVERY_KIND
-def test_an_object_that_has_nothing_yet_is_shown_and_selected(kind: Kind) -> None:
+def test_an_object_that_has_nothing_yet_is_shown_and_selected(kind: ServedKind) -> None:
     bare = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": "a", "namespace": "b"}}
 
     for column in kind.columns:
@@ -73,7 +73,7 @@ def test_an_object_that_has_nothing_yet_is_shown_and_selected(kind: Kind) -> Non
 
 
 @EVERY_KIND
-def test_wrong_shapes_are_errors_and_not_exceptions(kind: Kind) -> None:
+def test_wrong_shapes_are_errors_and_not_exceptions(kind: ServedKind) -> None:
     for shape in ("text", 1, [], [None], None, True):
         obj = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": "a"}, "spec": shape}
         prune(kind.schema, obj)
@@ -86,7 +86,7 @@ def test_wrong_shapes_are_errors_and_not_exceptions(kind: Kind) -> None:
 
 def test_equal_options_share_their_kinds() -> None:
     assert all_kinds() is all_kinds()
-    assert all_kinds(gate_dialect=GateDialect.STATE) is not all_kinds()
+    assert all_kinds(gate_dialect=GateDialect.KEP) is not all_kinds()
 
 
 @pytest.mark.parametrize(

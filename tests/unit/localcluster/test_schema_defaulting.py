@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from localcluster.schema import apply_defaults
-from localcluster.structural.builder import boolean, int32, list_of, map_of, obj, one_of, string
+from localcluster.kinds.schema import apply_defaults
+from localcluster.kinds.structural.builder import boolean, int32, list_of, map_of, obj, one_of, string
 
 SCHEMA = obj(
     {

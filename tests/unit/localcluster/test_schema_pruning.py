@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from localcluster.schema import Schema, prune
-from localcluster.structural.builder import anything, int32, list_of, map_of, obj, preserved, string
+from localcluster.kinds.schema import Schema, prune
+from localcluster.kinds.structural.builder import anything, int32, list_of, map_of, obj, preserved, string
 
 SCHEMA = obj(
     {

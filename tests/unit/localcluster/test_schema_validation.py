@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from localcluster.schema import Cause, FieldError, Invariant, Schema, to_openapi, validate
-from localcluster.structural.builder import (
+from localcluster.kinds.schema import Cause, Schema, SchemaError, SchemaRule, to_openapi, validate
+from localcluster.kinds.structural.builder import (
     DNS_LABEL,
     int32,
     int64,
@@ -18,7 +18,7 @@ from localcluster.structural.builder import (
     string,
     timestamp,
 )
-from localcluster.structural.validation import RULES_NOT_CHECKED
+from localcluster.kinds.structural.validation import RULES_NOT_CHECKED
 
 FIELDS = obj(
     {
@@ -43,15 +43,15 @@ FIELDS = obj(
 SCHEMA = obj({"spec": FIELDS})
 
 
-def error(cause: Cause, field: str, message: str) -> FieldError:
-    return FieldError(cause, f"spec.{field}", message)
+def error(cause: Cause, field: str, message: str) -> SchemaError:
+    return SchemaError(cause, f"spec.{field}", message)
 
 
 def in_body(field: str, given: str, sentence: str) -> str:
     return f"Invalid value: {given}: spec.{field} in body {sentence}"
 
 
-CASES: dict[str, tuple[dict[str, Any], list[FieldError]]] = {
+CASES: dict[str, tuple[dict[str, Any], list[SchemaError]]] = {
     "everything within its limits": (
         {
             "anyCase": "AbC",
@@ -165,7 +165,7 @@ CASES: dict[str, tuple[dict[str, Any], list[FieldError]]] = {
 
 
 @pytest.mark.parametrize(("given", "want"), CASES.values(), ids=CASES.keys())
-def test_limits(given: dict[str, Any], want: list[FieldError]) -> None:
+def test_limits(given: dict[str, Any], want: list[SchemaError]) -> None:
     assert validate(SCHEMA, {"spec": {"name": "abc", **given}}) == want
 
 
@@ -190,14 +190,16 @@ RULED = obj(
         "spec": obj(
             {
                 "name": string(
-                    invariants=(Invariant("field is immutable", lambda new, old: bool(new == old), is_transition=True),)
+                    invariants=(
+                        SchemaRule("field is immutable", lambda new, old: bool(new == old), is_transition=True),
+                    )
                 ),
                 "least": int32(),
                 "most": int32(),
-                "entries": list_of(obj({"x": int32()}, invariants=(Invariant("needs x", lambda one, _: "x" in one),))),
+                "entries": list_of(obj({"x": int32()}, invariants=(SchemaRule("needs x", lambda one, _: "x" in one),))),
             },
             invariants=(
-                Invariant("least above most", lambda spec, _: bool(spec.get("least", 0) <= spec.get("most", 9))),
+                SchemaRule("least above most", lambda spec, _: bool(spec.get("least", 0) <= spec.get("most", 9))),
             ),
         )
     }

@@ -2,9 +2,9 @@
 
 import pytest
 
-from localcluster.registry import all_kinds
-from localcluster.selectors import Selector, parse_fields, parse_labels
-from localcluster.status import ApiError
+from localcluster.catalogue.registry import all_kinds
+from localcluster.kinds.api_errors import ApiError
+from localcluster.store.selectors import Selector, parse_fields, parse_labels
 from tests.unit.localcluster.serving import WIDGET
 
 

@@ -2,13 +2,13 @@
 
 import pytest
 
-from localcluster.admission import FieldValidation
-from localcluster.clock import ManualClock
-from localcluster.deletion import DeleteOptions, Propagation
-from localcluster.ledger import Change, ChangeType
-from localcluster.patch import merge_patch
-from localcluster.status import ApiError
-from localcluster.store import Store, WriteOptions
+from localcluster.kinds.api_errors import ApiError
+from localcluster.kinds.clock import ManualClock
+from localcluster.store.admission import FieldValidation
+from localcluster.store.deletion import DeleteOptions, DeletionPropagation
+from localcluster.store.ledger import Change, ChangeType
+from localcluster.store.patch import merge_patch
+from localcluster.store.store import Store, WriteOptions
 from tests.unit.localcluster.serving import WIDGET, store_with_default_namespace, widget
 
 
@@ -76,7 +76,8 @@ def test_status_and_spec_cannot_touch_each_other(store: Store) -> None:
     def everything(size: int, phase: str) -> dict[str, object]:
         return {"metadata": {"labels": {"by": phase}}, "spec": {"size": size}, "status": {"phase": phase}}
 
-    by_status = store.patch_status(WIDGET, "a", lambda obj: merge_patch(obj, everything(5, "Ready")), "default")
+    ready = everything(5, "Ready")
+    by_status = store.patch(WIDGET, "a", lambda obj: merge_patch(obj, ready), "default", subresource="status")
     by_spec = store.patch(WIDGET, "a", lambda obj: merge_patch(obj, everything(6, "Broken")), "default")
 
     assert by_status.version.obj["spec"]["size"] == 1
@@ -183,7 +184,7 @@ def test_a_deletion_whose_precondition_fails_deletes_nothing(store: Store, optio
 def test_a_deletion_that_orphans_leaves_the_work_to_the_collector(store: Store) -> None:
     store.create(WIDGET, widget("a"), "default")
 
-    deletion = store.delete(WIDGET, "a", "default", DeleteOptions(Propagation.ORPHAN))
+    deletion = store.delete(WIDGET, "a", "default", DeleteOptions(DeletionPropagation.ORPHAN))
 
     assert deletion.version.obj["metadata"]["finalizers"] == ["orphan"]
 

@@ -1,6 +1,6 @@
 """A cluster counts who asked for what."""
 
-from localcluster.traffic import Asked, Traffic
+from localcluster.serving.traffic import RequestClass, Traffic
 
 
 def test_requests_are_told_apart_by_agent_verb_and_resource() -> None:
@@ -9,8 +9,8 @@ def test_requests_are_told_apart_by_agent_verb_and_resource() -> None:
     traffic.note("turnstile", "patch", "workloads", "status")
     traffic.note("kubectl/v1.33.1 (linux/amd64) kubernetes/abc", "get", "pods")
     assert traffic.counts() == {
-        Asked("turnstile", "patch", "workloads", "status"): 2,
-        Asked("kubectl", "get", "pods"): 1,
+        RequestClass("turnstile", "patch", "workloads", "status"): 2,
+        RequestClass("kubectl", "get", "pods"): 1,
     }
 
 

@@ -9,9 +9,9 @@ import aiohttp
 import orjson
 import pytest
 
-from localcluster.clock import ManualClock
 from localcluster.cluster import LocalCluster
-from localcluster.patch import merge_patch
+from localcluster.kinds.clock import ManualClock
+from localcluster.store.patch import merge_patch
 from tests.unit.localcluster.serving import WIDGET, until, widget
 
 PATH = "/apis/example.dev/v1/namespaces/default/widgets"

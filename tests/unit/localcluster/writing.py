@@ -1,14 +1,15 @@
-"""Writes as a server makes them, without a server: the steps that `Kind` documents, in their order."""
+"""Writes as a server makes them, without a server: the steps that `ServedKind` documents, in their order."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import orjson
 
-from localcluster.kinds import Kind, Obj
-from localcluster.metadata import validate_metadata
-from localcluster.registry import all_kinds
-from localcluster.schema import FieldError, apply_defaults, prune, validate
+from config.api.meta import Obj
+from localcluster.catalogue.registry import all_kinds
+from localcluster.kinds.kinds import ServedKind
+from localcluster.kinds.metadata import validate_metadata
+from localcluster.kinds.schema import SchemaError, apply_defaults, prune, validate
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +18,7 @@ class Outcome:
 
     obj: Obj
     dropped: list[str]
-    errors: list[FieldError]
+    errors: list[SchemaError]
     denial: str | None
 
     @property
@@ -28,7 +29,7 @@ class Outcome:
         return [f"{error.field}: {error.message}" for error in self.errors]
 
 
-def find_kind(name: str, group: str | None = None, version: str | None = None) -> Kind:
+def find_kind(name: str, group: str | None = None, version: str | None = None) -> ServedKind:
     """Return the served kind of this name."""
     return next(
         kind
@@ -44,7 +45,7 @@ def as_received(obj: Obj) -> Obj:
 
 
 def write(
-    kind: Kind, obj: Obj, stored: Obj | None = None, *, status: bool = False, others: Iterable[Obj] = ()
+    kind: ServedKind, obj: Obj, stored: Obj | None = None, *, status: bool = False, others: Iterable[Obj] = ()
 ) -> Outcome:
     """Create the object, or with `stored` update it or its status."""
     new = as_received(obj)
@@ -60,7 +61,7 @@ def write(
         new["metadata"].setdefault("uid", "11111111-2222-3333-4444-555555555555")
         kind.prepare_create(new)
     denial = kind.admit(new, stored, lambda _group, _plural: others)
-    errors: list[FieldError] = []
+    errors: list[SchemaError] = []
     if denial is None:
         errors = [*validate_metadata(kind, new, stored), *validate(kind.schema, new, stored)]
         errors = errors or [*(kind.validate_status if status else kind.validate)(new, stored)]

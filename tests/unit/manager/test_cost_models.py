@@ -7,7 +7,7 @@ import pytest
 
 from engine.cost.models import SHIPPED, progress
 from manager.cost.models import ModelError, load_model
-from tests.cost_plugins import install
+from tests.support.cost_plugins import install
 from tests.unit.engine.cost.cases import facts, preempted
 
 SOURCE = """

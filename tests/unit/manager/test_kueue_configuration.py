@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from config.names import CONFIG_API_VERSION, CONFIG_KIND
-from config.settings import Configuration
-from engine.configuration import FairSharing
-from manager.choices import kueues_of
-from manager.errors import StartupError
-from manager.kueue_configuration import KueueConfigurationError, load_kueue_configuration
+from config.sections.settings import Configuration
+from engine.objects.configuration import FairSharing
+from manager.base.errors import StartupError
+from manager.base.from_configuration import kueues_of
+from manager.base.kueue_configuration import KueueConfigurationError, load_kueue_configuration
 
 HEAD = "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"
 
@@ -29,9 +29,13 @@ def test_a_file_says_how_the_workers_kueue_is_configured(tmp_path: Path) -> None
     assert found.gates.multi_kueue_orchestrated_preemption
 
 
+BOMB = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 40))
 BAD = {
-    "no file": (None, "No such file or directory"),
-    "no YAML": ("{", "not YAML: "),
+    "no file": (None, "does not exist"),
+    "no YAML": ("{", "line 1 is not YAML: "),
+    "S4 a list without end": ("a: [" + "1," * 200_000 + "1]\n", "holds more than 10000 values"),
+    "S4 a megabyte": ("#" * (2 << 20), "is larger than 1024 KiB, which is the limit"),
+    "S4 texts that stand for others without end": (BOMB, "holds more than 10000 values"),
     "another kind": ("kind: Pod\n", "expected a Kueue Configuration, with kind: Configuration"),
     "a list": ("[]\n", "expected a Kueue Configuration"),
     "an unknown gate": (f"{HEAD}featureGates: {{PartialAdmision: true}}\n", "did you mean PartialAdmission?"),
@@ -58,5 +62,5 @@ def test_a_file_of_no_use_is_one_sentence_that_names_it(tmp_path: Path, content:
 def test_the_daemon_does_not_start_with_such_a_file(tmp_path: Path) -> None:
     workers = [{"name": "w1"}, {"name": "w2", "kueue_configuration": str(tmp_path / "none")}]
     configuration = Configuration(api_version=CONFIG_API_VERSION, kind=CONFIG_KIND, workers=workers)
-    with pytest.raises(StartupError, match=r"^workers\[1\]\.kueueConfiguration: .*none: No such file"):
+    with pytest.raises(StartupError, match=r"^workers\[1\]\.kueueConfiguration: .*none: does not exist"):
         kueues_of(configuration)

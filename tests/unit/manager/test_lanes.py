@@ -2,12 +2,12 @@
 
 import asyncio
 
-from manager.lanes import Lanes
-from tests.virtual_time import VirtualClock, let_run
-from workerclient.errors import Conflict, Forbidden, Operation
-from workerclient.kind import Key
+from config.api.meta import ObjectKey
+from manager.queueing.action_slots import ActionEffect, ActionSlots
+from tests.support.virtual_time import VirtualClock, let_run
+from workerclient.base.errors import Conflict, Forbidden, Operation, Throttled
 
-KEY = Key("ns", "wl")
+KEY = ObjectKey("ns", "wl")
 OPERATION = Operation("w1", "create", "workloads")
 
 
@@ -16,9 +16,9 @@ class Bench:
 
     def __init__(self) -> None:
         self.clock = VirtualClock()
-        self.ends: list[tuple[Key, float]] = []
+        self.ends: list[tuple[ObjectKey, float]] = []
         self.failures: list[str] = []
-        self.lanes = Lanes(
+        self.slots = ActionSlots(
             self.clock,
             lambda: 1.0,
             lambda key, rest: self.ends.append((key, rest)),
@@ -26,13 +26,14 @@ class Bench:
         )
 
 
-async def succeed() -> None:
+async def succeed() -> ActionEffect:
     await asyncio.sleep(0)
+    return ActionEffect.DONE
 
 
 async def test_a_lane_is_busy_until_its_action_ended_and_then_forgotten() -> None:
     bench = Bench()
-    async with bench.lanes as lanes:
+    async with bench.slots as lanes:
         task = lanes.start(KEY, "w1", succeed)
         assert lanes.is_busy(KEY, "w1")
         assert not lanes.is_busy(KEY, "w2")
@@ -45,10 +46,10 @@ async def test_a_lane_is_busy_until_its_action_ended_and_then_forgotten() -> Non
 async def test_a_refusal_rests_longer_each_time_and_tells_why() -> None:
     bench = Bench()
 
-    async def fail() -> None:
+    async def fail() -> ActionEffect:
         raise Forbidden(OPERATION, "no", remedy="ask")
 
-    async with bench.lanes as lanes:
+    async with bench.slots as lanes:
         for rest in (5.0, 10.0, 20.0):
             assert not await lanes.start(KEY, "w1", fail)
             assert bench.ends[-1] == (KEY, rest)
@@ -64,10 +65,10 @@ async def test_a_refusal_rests_longer_each_time_and_tells_why() -> None:
 async def test_a_conflict_is_routine() -> None:
     bench = Bench()
 
-    async def lose() -> None:
+    async def lose() -> ActionEffect:
         raise Conflict(OPERATION, "changed")
 
-    async with bench.lanes as lanes:
+    async with bench.slots as lanes:
         assert not await lanes.start(KEY, "w1", lose)
         assert lanes.problem(KEY, "w1") == ""
         assert bench.ends[-1] == (KEY, 0.05)
@@ -77,10 +78,10 @@ async def test_a_conflict_is_routine() -> None:
 async def test_an_unforeseen_failure_ends_no_other_action() -> None:
     bench = Bench()
 
-    async def break_down() -> None:
+    async def break_down() -> ActionEffect:
         raise KeyError("surprise")
 
-    async with bench.lanes as lanes:
+    async with bench.slots as lanes:
         assert not await lanes.start(KEY, "w1", break_down)
         assert await lanes.start(KEY, "w2", succeed)
         assert "KeyError" in lanes.problem(KEY, "w1")
@@ -90,13 +91,14 @@ async def test_the_end_of_the_lanes_ends_what_is_on_its_way() -> None:
     bench = Bench()
     ended = []
 
-    async def hang() -> None:
+    async def hang() -> ActionEffect:
         try:
             await asyncio.Event().wait()
+            return ActionEffect.DONE
         finally:
             ended.append("yes")
 
-    async with bench.lanes as lanes:
+    async with bench.slots as lanes:
         lanes.start(KEY, "w1", hang)
         await let_run()
     assert ended == ["yes"]
@@ -106,10 +108,42 @@ async def test_a_rest_is_over_for_an_alarm_that_rings_a_trifle_early() -> None:
     """Whoever is woken by the end of a rest must find the lane free, or nobody wakes him again."""
     bench = Bench()
 
-    async def fail() -> None:
+    async def fail() -> ActionEffect:
         raise Conflict(OPERATION, "outrun")
 
-    async with bench.lanes as lanes:
+    async with bench.slots as lanes:
         await lanes.start(KEY, "w1", fail)
         await bench.clock.advance(bench.ends[-1][1] - 1e-6)
         assert not lanes.is_busy(KEY, "w1")
+
+
+async def test_F2_an_action_that_found_nothing_to_do_rests_its_lane_longer_each_time() -> None:
+    """What was decided would be decided again at once, for as long as the caches stay as they are."""
+    bench = Bench()
+
+    async def find_nothing() -> ActionEffect:
+        return ActionEffect.NOTHING
+
+    async with bench.slots as lanes:
+        for rest in (0.05, 0.1, 0.2):
+            assert await lanes.start(KEY, "w1", find_nothing)
+            assert bench.ends[-1] == (KEY, rest)
+            assert lanes.is_busy(KEY, "w1")
+            await bench.clock.advance(rest)
+        assert len(bench.ends) == 3, "nothing is looked at before the rest is over"
+        assert lanes.problem(KEY, "w1") == ""
+        await lanes.start(KEY, "w1", succeed)
+        await lanes.start(KEY, "w1", find_nothing)
+        assert bench.ends[-1] == (KEY, 0.05)
+    assert bench.failures == []
+
+
+async def test_F8_a_cluster_may_ask_for_a_minute_at_most() -> None:
+    bench = Bench()
+
+    async def ask_for_a_day() -> ActionEffect:
+        raise Throttled(OPERATION, "come back tomorrow", retry_after=86_400.0)
+
+    async with bench.slots as lanes:
+        assert not await lanes.start(KEY, "w1", ask_for_a_day)
+        assert bench.ends[-1] == (KEY, 60.0)

@@ -7,9 +7,9 @@ import json
 from collections.abc import Coroutine
 from typing import Any
 
-from config.sections import Logging
-from manager.logs import configure_logging
-from manager.loop import new_loop
+from config.sections.sections import Logging
+from manager.logging.logs import configure_logging
+from manager.process.event_loop import new_loop
 
 
 def lines_of(work: Coroutine[Any, Any, None]) -> list[dict[str, Any]]:

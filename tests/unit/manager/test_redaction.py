@@ -6,10 +6,10 @@ import json
 import pytest
 import structlog
 
-from config.choices import LogFormat
-from config.sections import Logging
-from manager.logs import configure_logging, get_log
-from manager.redaction import HIDDEN, redacted, visible
+from config.sections.sections import Logging
+from config.types.choices import LogFormat
+from manager.logging.logs import configure_logging, get_log
+from manager.logging.redaction import HIDDEN, redacted, visible
 
 SECRET = "S3CR3T-value-of-a-secret"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from manager.systemd import Supervisor
+from manager.process.systemd import Supervisor
 
 
 @pytest.fixture
@@ -45,12 +45,16 @@ def test_an_abstract_socket_is_reached() -> None:
         assert heard.recv(4096) == b"WATCHDOG=1"
 
 
-def test_without_systemd_nobody_is_told() -> None:
-    Supervisor.from_environment({}).ready("Leading")
+def test_without_systemd_nobody_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket, "socket", lambda *_: pytest.fail("a socket was opened"))
+    supervised = Supervisor.from_environment({})
+    supervised.ready("Leading")
+    assert supervised.address == ""
 
 
 def test_a_socket_that_is_gone_is_no_reason_to_end(tmp_path: Path) -> None:
     Supervisor(str(tmp_path / "nowhere")).alive()
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-from manager.telemetry.families import Family, Kind
-from manager.telemetry.reference import EVERY_FAMILY, with_table
+from manager.metrics.families import Family, MetricType
+from manager.reference.metrics import EVERY_FAMILY, with_table
 
 ROOT = Path(__file__).resolve().parents[3]
 FAMILIES = {family.name: family for family in EVERY_FAMILY}
@@ -24,11 +24,11 @@ OF_SCRAPES = {"job", "namespace", "instance"}
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
 def test_a_name_follows_the_conventions(family: Family) -> None:
     assert re.fullmatch(r"(turnstile|multikueue)(_[a-z]+)+", family.name)
-    assert family.name.endswith("_total") == (family.kind is Kind.COUNTER)
+    assert family.name.endswith("_total") == (family.kind is MetricType.COUNTER)
     assert not re.search(r"_(count|sum|bucket)$", family.name)
-    assert family.kind is not Kind.HISTOGRAM or family.name.endswith("_seconds")
+    assert family.kind is not MetricType.HISTOGRAM or family.name.endswith("_seconds")
     assert not re.search(r"(milliseconds|minutes|percent|_ms)", family.name)
-    assert family.kind is Kind.HISTOGRAM or family.buckets == ()
+    assert family.kind is MetricType.HISTOGRAM or family.buckets == ()
 
 
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
@@ -36,7 +36,7 @@ def test_a_meaning_is_a_sentence_and_labels_are_bounded(family: Family) -> None:
     assert family.meaning.endswith(".")
     assert set(family.labels) <= {
         *("cluster", "cluster_queue", "replica_role", "reason", "result", "verdict", "status", "invariant", "origin"),
-        *("version", "python", "gated", "policy"),
+        *("version", "python", "gated", "policy", "operation"),
     }
 
 
@@ -111,10 +111,10 @@ def test_what_is_asked_for_exists_with_these_labels(place: str) -> None:
 def labels_of(name: str) -> set[str] | None:
     if name in FROM_LIBRARY:
         return FROM_LIBRARY[name]
-    if name in FAMILIES and FAMILIES[name].kind is not Kind.HISTOGRAM:
+    if name in FAMILIES and FAMILIES[name].kind is not MetricType.HISTOGRAM:
         return set(FAMILIES[name].labels)
     base, _, part = name.rpartition("_")
     family = FAMILIES.get(base)
-    if family is None or family.kind is not Kind.HISTOGRAM or part not in ("bucket", "count", "sum"):
+    if family is None or family.kind is not MetricType.HISTOGRAM or part not in ("bucket", "count", "sum"):
         return None
     return {*family.labels, "le"} if part == "bucket" else set(family.labels)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from manager.telemetry.process import ProcessMetrics
+from manager.metrics.process import ProcessMetrics
 
 NOW = 1_700_000_000 * 10**9
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from config.sections import Logging
-from manager.logs import begin_cause, configure_logging, current_cause, get_log, suppressed_lines
-from manager.repetition import MOST_PER_EVENT, WINDOW_SECONDS
+from config.sections.sections import Logging
+from gates.model.rules import Rule
+from manager.logging.logs import begin_cause, configure_logging, current_cause, get_log, suppressed_lines
+from manager.logging.repetition import MOST_ALIKE, MOST_PER_EVENT, WINDOW_SECONDS
 
 
 class Time:
@@ -70,10 +71,27 @@ def test_a_crowd_of_different_lines_of_one_event_is_bounded(lines: Any, time: Ti
     assert lines()[-1]["left_out"] == 2 * MOST_PER_EVENT
 
 
-def test_decisions_are_never_left_out(lines: Any) -> None:
-    for _ in range(3):
-        get_log().info("workload.decided", rule="G7")
-    assert len(lines()) == 3
+def test_decisions_are_not_left_out(lines: Any) -> None:
+    for number in range(500):
+        get_log().info("workload.decided", rule=Rule.GATE_OPENED, workload=f"ns/{number % 100}")
+    assert len(lines()) == 500
+
+
+def test_F2_the_same_decision_without_end_does_not_fill_the_log(lines: Any, time: Time) -> None:
+    for number in range(10_000):
+        begin_cause()
+        get_log().info(
+            "workload.decided", rule=Rule.FINISHED_OR_NO_QUOTA, workload="ns/terminating", actions=["RemoveRemote"]
+        )
+        if number % 1000 == 0:
+            get_log().info("workload.decided", rule=Rule.GATE_OPENED, workload=f"ns/{number}", actions=["OpenGate"])
+    assert len(lines()) == MOST_ALIKE + 10
+    time.seconds += WINDOW_SECONDS
+    get_log().info(
+        "workload.decided", rule=Rule.FINISHED_OR_NO_QUOTA, workload="ns/terminating", actions=["RemoveRemote"]
+    )
+    assert lines()[-1]["repeated"] == 10_000 - MOST_ALIKE
+    assert suppressed_lines() == 10_000 - MOST_ALIKE
 
 
 def test_memory_is_bounded(lines: Any, time: Time) -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 import typer
 
-from config.settings import Configuration
-from config.shape import walk
+from config.loading.shape import walk
+from config.sections.settings import Configuration
 from manager.cli.app import app
-from manager.telemetry.reference import EVERY_FAMILY
+from manager.reference.metrics import EVERY_FAMILY
 
 ROOT = Path(__file__).resolve().parents[3]
 RUNBOOK = (ROOT / "docs" / "runbook.md").read_text()
@@ -37,7 +37,9 @@ def test_some_commands_are_named() -> None:
 def test_settings_exist() -> None:
     known = {path for path, _ in walk(Configuration)}
     events = {"gate.opened", "workload.held_up", "workload.failed", "action.failed", "hub.connection"}
-    events |= {"leadership.unreachable", "journal.unwritable", "journal.behind"}
+    events |= {"leadership.unreachable", "journal.unwritable", "journal.behind", "journal.full"}
+    events |= {"workload.decision_loop", "workload.contended", "worker.credential_ends", "worker.failed"}
+    events |= {"forecasts.failed", "podforecasts.failed", "windows.restarted"}
     fields = {"status.preemptionGates"}
     assert [name for name in DOTTED if name not in known | events | fields] == []
 

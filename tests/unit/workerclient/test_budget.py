@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from tests.virtual_time import VirtualClock, let_run
-from workerclient.budget import Budget, BudgetLimits, Lane
-from workerclient.errors import Operation, Throttled
+from tests.support.virtual_time import VirtualClock, let_run
+from workerclient.base.errors import Operation, Throttled
+from workerclient.transport.budget import BudgetLimits, RequestBudget, RequestPriority
 
 OPERATION = Operation("w1", "create", "workloads")
 
@@ -16,12 +16,12 @@ class Desk:
 
     def __init__(self, clock: VirtualClock, **limits: float) -> None:
         values = {"queries_per_second": 10.0, "burst": 2, "in_flight": 100, **limits}
-        self.budget = Budget(BudgetLimits(**values), clock)  # type: ignore[arg-type]
+        self.budget = RequestBudget(BudgetLimits(**values), clock)  # type: ignore[arg-type]
         self.began: list[str] = []
         self.release = asyncio.Event()
 
-    async def ask(self, name: str, lane: Lane = Lane.BULK) -> None:
-        async with self.budget.admit(lane, OPERATION):
+    async def ask(self, name: str, priority: RequestPriority = RequestPriority.BULK) -> None:
+        async with self.budget.admit(priority, OPERATION):
             self.began.append(name)
             await self.release.wait()
 
@@ -48,7 +48,7 @@ async def test_an_urgent_request_passes_the_queue_and_the_bulk_pays_for_it() -> 
         for name in "abcd":
             group.create_task(desk.ask(name))
         await let_run()
-        group.create_task(desk.ask("urgent", Lane.URGENT))
+        group.create_task(desk.ask("urgent", RequestPriority.URGENT))
         await let_run()
         assert desk.began == ["a", "b", "urgent"]
         await clock.advance(0.1)
@@ -63,7 +63,7 @@ async def test_urgent_requests_are_bounded_too() -> None:
     desk = Desk(clock)
     async with asyncio.TaskGroup() as group:
         for number in range(6):
-            group.create_task(desk.ask(f"u{number}", Lane.URGENT))
+            group.create_task(desk.ask(f"u{number}", RequestPriority.URGENT))
         await let_run()
         assert len(desk.began) == 4  # the bucket, and one more burst of debt
         await clock.advance(0.2)
@@ -79,16 +79,16 @@ async def test_slow_bulk_requests_never_take_the_place_of_an_urgent_one() -> Non
             group.create_task(desk.ask(f"b{number}"))
         await let_run()
         assert desk.began == ["b0", "b1", "b2"]
-        group.create_task(desk.ask("urgent", Lane.URGENT))
+        group.create_task(desk.ask("urgent", RequestPriority.URGENT))
         await let_run()
         assert desk.began == ["b0", "b1", "b2", "urgent"]
         desk.release.set()
     assert desk.began == ["b0", "b1", "b2", "urgent", "b3", "b4"]
 
 
-async def given_back(desk: Desk, lane: Lane = Lane.BULK) -> None:
-    with pytest.raises(Throttled, match="our own request budget is used up: the request stood in line for 5 s"):
-        await desk.ask("late", lane)
+async def given_back(desk: Desk, priority: RequestPriority = RequestPriority.BULK) -> None:
+    with pytest.raises(Throttled, match="our own request budget is used up: the request waited for 5 s"):
+        await desk.ask("late", priority)
 
 
 async def test_a_request_that_stood_in_line_too_long_is_given_back() -> None:
@@ -111,9 +111,9 @@ async def test_an_urgent_request_does_not_wait_for_ever_either() -> None:
     desk = Desk(clock, queries_per_second=0.1, longest_wait_seconds=5.0)
     desk.release.set()
     for _ in range(4):
-        await desk.ask("urgent", Lane.URGENT)
+        await desk.ask("urgent", RequestPriority.URGENT)
     async with asyncio.TaskGroup() as group:
-        waiting = group.create_task(given_back(desk, Lane.URGENT))
+        waiting = group.create_task(given_back(desk, RequestPriority.URGENT))
         await let_run()
         assert not waiting.done()
         await clock.advance(5)

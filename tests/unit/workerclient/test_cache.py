@@ -1,18 +1,18 @@
 """A cache never goes back in time, never forgets our own writes, and never takes the unreadable for absent."""
 
-from workerclient.cache import Cache, Unreadable
-from workerclient.codec import Identity
-from workerclient.kind import Key
+from config.api.meta import ObjectKey
+from workerclient.objects.cache import Cache, Unreadable
+from workerclient.wire.codec import Identity
 
-A = Key("team", "a")
-B = Key("team", "b")
+A = ObjectKey("team", "a")
+B = ObjectKey("team", "b")
 
 
-def version(key: Key, resource_version: str, uid: str = "") -> Identity:
+def version(key: ObjectKey, resource_version: str, uid: str = "") -> Identity:
     return Identity(key, uid or f"uid-{key.name}", resource_version)
 
 
-def listed(cache: Cache[str], resource_version: str, *items: Identity) -> list[Key]:
+def listed(cache: Cache[str], resource_version: str, *items: Identity) -> list[ObjectKey]:
     listing = cache.begin_list()
     for item in items:
         listing.add(item, f"list {item.resource_version}")

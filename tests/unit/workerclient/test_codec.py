@@ -1,10 +1,14 @@
 """Whatever bytes a server sends, the result is an object of the right kind or one clear error."""
 
+import tracemalloc
+
 import pytest
 
-from workerclient import codec
-from workerclient.errors import Operation, ProtocolViolation, Status
-from workerclient.kind import ApiKind, Key
+from config.api.meta import ObjectKey
+from tests.support.builders import workload
+from workerclient.base.errors import Operation, ProtocolViolation, Status, TooLarge
+from workerclient.base.kind import ApiKind
+from workerclient.wire import codec
 
 WORKLOAD = ApiKind("kueue.x-k8s.io", "v1beta2", "Workload", "workloads")
 OPERATION = Operation("w1", "get", WORKLOAD.resource, "team/a")
@@ -28,10 +32,10 @@ GARBAGE = {
     ),
     "an object without kind": (b"{}", "got an object without kind and apiVersion"),
     "no metadata": (b"{" + TYPE + b"}", "expected an object with metadata"),
-    "no uid": (b"{" + TYPE + b',"metadata":{"name":"a"}}', "expected metadata.uid to be a text, got nothing"),
+    "no uid": (b"{" + TYPE + b',"metadata":{"name":"a"}}', "expected metadata.uid to be a string, got nothing"),
     "a name that is a number": (
         b"{" + TYPE + b',"metadata":{"name":7}}',
-        "expected metadata.name to be a text, got a number",
+        "expected metadata.name to be a string, got a number",
     ),
     "bytes that are no text": (b'{"kind":"\xff\xfe"}', "expected one Workload as JSON"),
     "a document nested too deeply": (b"[" * 100_000 + b"]" * 100_000, "expected one Workload as JSON"),
@@ -51,14 +55,14 @@ def test_an_object_of_the_kind_is_returned_whole() -> None:
     body = b"{" + TYPE + b"," + METADATA + b',"spec":{"unknown":[1]}}'
     document = codec.decode_object(OPERATION, body, WORKLOAD)
     assert document["spec"] == {"unknown": [1]}
-    assert codec.identity_of(OPERATION, document) == codec.Identity(Key("team", "a"), "u", "5")
+    assert codec.identity_of(OPERATION, document) == codec.Identity(ObjectKey("team", "a"), "u", "5")
 
 
 def test_a_page_has_items_version_and_continuation() -> None:
     head = LIST + b',"metadata":{"resourceVersion":"9","continue":"c"}'
-    page = codec.decode_page(OPERATION, head + b',"items":[{' + METADATA + b"}]}", WORKLOAD)
+    page = codec.decode_page(OPERATION, head + b',"items":[{' + METADATA + b"}]}", WORKLOAD, 500)
     assert (len(page.items), page.resource_version, page.next_token) == (1, "9", "c")
-    assert codec.decode_page(OPERATION, head + b',"items":null}', WORKLOAD).items == []
+    assert codec.decode_page(OPERATION, head + b',"items":null}', WORKLOAD, 500).items == []
 
 
 LIST = b'{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"WorkloadList"'
@@ -76,7 +80,7 @@ BAD_PAGES = {
 @pytest.mark.parametrize("body", BAD_PAGES.values(), ids=BAD_PAGES.keys())
 def test_a_page_that_is_none_is_a_violation(body: bytes) -> None:
     with pytest.raises(ProtocolViolation):
-        codec.decode_page(OPERATION, body, WORKLOAD)
+        codec.decode_page(OPERATION, body, WORKLOAD, 500)
 
 
 BAD_EVENTS = {
@@ -110,3 +114,53 @@ def test_a_delete_that_left_the_object_is_told_from_one_that_did_not() -> None:
     assert codec.decode_deletion(OPERATION, b'{"kind":"Workload","metadata":{}}') is None
     assert codec.decode_deletion(OPERATION, waiting) is not None
     assert codec.decode_deletion(OPERATION, graceful) is not None
+
+
+@pytest.mark.parametrize("value", [b"[]", b"{}", b"1", b'""', b'{"a":{}}'])
+def test_F12_many_small_values_are_not_decoded(value: bytes) -> None:
+    def line(count: int) -> bytes:
+        head = b'{"type":"ADDED","object":{"x":['
+        return head + b",".join([value] * count) + b"]}}"
+
+    most = 300_000 // codec.values_in(value + b",") - 10
+    assert codec.decode_event(OPERATION, line(most)).type == "ADDED"
+    with pytest.raises(TooLarge, match="the answer holds more than 300000 values"):
+        codec.decode_event(OPERATION, line(most + 20))
+    assert codec.decode_status(b'{"kind":"Status","x":[' + b",".join([value] * (most + 20)) + b"]}") is None
+
+
+def test_F12_values_are_counted_by_the_text_alone() -> None:
+    assert codec.values_in(b'{"a":[1,2,{}],"b":"x"}') >= 5
+    long_text = b'{"type":"ADDED","object":{"x":"' + b"x" * (2 << 20) + b'"}}'
+    assert codec.decode_event(OPERATION, long_text).type == "ADDED"
+
+
+DENSE = {
+    "empty lists": b"[]",
+    "empty maps": b"{}",
+    "lists of a number": b"[1]",
+    "maps of a number": b'{"a":1}',
+    "numbers": b"%d",
+    "short texts": b'"%d"',
+    "short texts beyond ASCII": '"é%d"'.encode(),
+    "long texts": b'"' + b"x" * 200 + b'%d"',
+}
+
+
+@pytest.mark.parametrize("value", DENSE.values(), ids=DENSE.keys())
+def test_F12_what_an_object_counts_for_bounds_the_memory_that_it_takes(value: bytes) -> None:
+    values = b",".join(value % number if b"%d" in value else value for number in range(1000, 11_000))
+    line = b'{"type":"ADDED","object":{"x":[' + values + b"]}}"
+    tracemalloc.start()
+    try:
+        event = codec.decode_event(OPERATION, line)
+        taken, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert event.type == "ADDED"
+    assert taken < 4 * codec.weight_of(line)
+
+
+def test_F12_an_ordinary_object_counts_for_little_more_than_its_size() -> None:
+    line = codec.encode({"type": "ADDED", "object": workload("training").queue("main").request(cpu=1).raw})
+    assert len(line) <= codec.weight_of(line) < 3 * len(line)

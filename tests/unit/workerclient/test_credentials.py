@@ -9,12 +9,12 @@ from pathlib import Path
 import orjson
 import pytest
 
-from config.kubeconfig.access import ClusterAccess, ExecPlugin, InteractiveMode
+from config.kubeconfig.access import ClusterAccess, ExecPlugin
 from config.kubeconfig.credentials import CredentialError
-from tests.virtual_time import VirtualClock, let_run, until
-from workerclient.credentials import FetchedCredentials, FixedCredentials, Token, TokenFile
-from workerclient.errors import Operation, Unauthenticated
-from workerclient.exec_plugin import ExecTokens
+from tests.support.virtual_time import VirtualClock, let_run, until
+from workerclient.base.errors import Operation, Unauthenticated
+from workerclient.transport.credentials import FetchedCredentials, FixedCredentials, Token, TokenFile
+from workerclient.transport.exec_plugin import ExecTokens
 
 OPERATION = Operation("w1", "get", "workloads")
 ACCESS = ClusterAccess("https://w1:6443", ca=b"PEM")
@@ -107,12 +107,12 @@ async def test_a_token_file_is_read_again_every_minute(tmp_path: Path) -> None:
 
 async def test_a_token_file_that_is_gone_is_named_as_the_cause(tmp_path: Path) -> None:
     credentials = FetchedCredentials(TokenFile(tmp_path / "none"), VirtualClock())
-    with pytest.raises(Unauthenticated, match="the token file cannot be read: No such file or directory"):
+    with pytest.raises(Unauthenticated, match="the token file cannot be read: it does not exist"):
         await credentials.authorization(OPERATION)
 
 
 def plugin(script: str, **values: object) -> ExecPlugin:
-    return ExecPlugin(sys.executable, API_VERSION, InteractiveMode.NEVER, ("-c", script), **values)  # type: ignore[arg-type]
+    return ExecPlugin(sys.executable, API_VERSION, ("-c", script), **values)  # type: ignore[arg-type]
 
 
 def tokens(script: str, clock: VirtualClock, **values: object) -> ExecTokens:
@@ -176,7 +176,7 @@ async def test_what_a_plugin_can_do_wrong(script: str, want: str) -> None:
 
 async def test_a_plugin_that_does_not_exist_is_named_with_its_install_hint() -> None:
     clock = VirtualClock()
-    missing = ExecPlugin("no-such-plugin", API_VERSION, InteractiveMode.NEVER, install_hint="install it")
+    missing = ExecPlugin("no-such-plugin", API_VERSION, install_hint="install it")
     with pytest.raises(
         CredentialError, match='"no-such-plugin" cannot be started: No such file or directory; install it'
     ):
@@ -199,3 +199,24 @@ async def test_a_plugin_that_hangs_is_killed_at_its_deadline(tmp_path: Path) -> 
 async def _is_reported_as_hanging(source: ExecTokens, now: datetime) -> None:
     with pytest.raises(CredentialError, match="did not end within 30 s"):
         await source.fetch(now)
+
+
+async def test_F1_a_token_file_that_is_none_is_refused_at_once(tmp_path: Path) -> None:
+    pipe, large = tmp_path / "pipe", tmp_path / "large"
+    os.mkfifo(pipe)
+    large.write_bytes(b"x" * (1 << 20))
+    for path, want in ((pipe, "is not a regular file"), (Path("/dev/zero"), "regular"), (large, "is larger than")):
+        credentials = FetchedCredentials(TokenFile(path), VirtualClock())
+        with pytest.raises(Unauthenticated, match=want):
+            await credentials.authorization(OPERATION)
+
+
+async def test_F1_a_source_that_never_answers_is_given_up() -> None:
+    clock, issuer = VirtualClock(), Issuer()
+    issuer.gate.clear()
+    credentials = FetchedCredentials(issuer, clock)
+    waiting = asyncio.create_task(credentials.authorization(OPERATION))
+    await let_run()
+    await clock.advance(41)
+    with pytest.raises(Unauthenticated, match="no token was obtained within 40 s"):
+        await waiting

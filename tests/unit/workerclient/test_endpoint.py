@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from config.kubeconfig.access import ClientCertificate, ClusterAccess, ExecPlugin, InteractiveMode
-from localcluster.tls import Certificates, issue_certificates
-from tests.virtual_time import VirtualClock
-from workerclient.credentials import FetchedCredentials, FixedCredentials
-from workerclient.endpoint import credentials_for, endpoint_for
+from config.kubeconfig.access import ClientCertificate, ClusterAccess, ExecPlugin
+from localcluster.serving.tls import Certificates, issue_certificates
+from tests.support.virtual_time import VirtualClock
+from workerclient.transport.credentials import FetchedCredentials, FixedCredentials
+from workerclient.transport.endpoint import credentials_for, endpoint_for, prepare_endpoint
 
-PLUGIN = ExecPlugin("plugin", "client.authentication.k8s.io/v1", InteractiveMode.NEVER)
+PLUGIN = ExecPlugin("plugin", "client.authentication.k8s.io/v1")
 
 
 @pytest.fixture(scope="module")
@@ -33,9 +33,10 @@ def test_certificates_may_be_files(certificates: Certificates, tmp_path: Path) -
     authority, key = tmp_path / "ca.crt", tmp_path / "tls.key"
     authority.write_bytes(certificates.authority)
     key.write_bytes(certificates.server_key)
-    endpoint_for(
+    endpoint = endpoint_for(
         ClusterAccess("https://w1", ca=authority, client_certificate=ClientCertificate(certificates.server, key))
     )
+    assert len(endpoint.tls.get_ca_certs()) == 1
 
 
 def bad_accesses(good: Certificates) -> dict[str, tuple[ClusterAccess, str]]:
@@ -67,3 +68,29 @@ async def test_credentials_are_those_of_the_access() -> None:
     file = ClusterAccess("https://w1", token_file=Path("/token"))
     assert isinstance(credentials_for(file, clock, {}), FetchedCredentials)
     assert isinstance(credentials_for(ClusterAccess("https://w1", exec_plugin=PLUGIN), clock, {}), FetchedCredentials)
+
+
+def test_S4_the_same_certificates_are_read_once_for_all_clients(certificates: Certificates) -> None:
+    made = endpoint_for(ClusterAccess("https://w1", ca=certificates.authority)).tls
+    assert endpoint_for(ClusterAccess("https://w2", ca=certificates.authority)).tls is made
+    certificate = ClientCertificate(certificates.server, certificates.server_key)
+    own = endpoint_for(ClusterAccess("https://w1", ca=certificates.authority, client_certificate=certificate)).tls
+    assert own is not made
+    assert endpoint_for(ClusterAccess("https://w1")).tls is not made
+
+
+def test_S4_what_was_refused_is_not_read_again(certificates: Certificates, monkeypatch: pytest.MonkeyPatch) -> None:
+    reads: list[str | None] = []
+    read = ssl.create_default_context
+
+    def counted(*, cafile: str | None = None) -> ssl.SSLContext:
+        reads.append(cafile)
+        return read(cafile=cafile)
+
+    monkeypatch.setattr(ssl, "create_default_context", counted)
+    broken = certificates.authority + b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
+    prepare_endpoint(ClusterAccess("https://w1", ca=broken))
+    for _ in range(3):
+        with pytest.raises(ValueError, match="the certificate authority is not a PEM certificate"):
+            endpoint_for(ClusterAccess("https://w1", ca=broken))
+    assert len(reads) == 1

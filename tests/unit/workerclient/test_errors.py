@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from workerclient.errors import (
+from workerclient.base.errors import (
     AlreadyExists,
     ClusterError,
     Conflict,
@@ -25,7 +25,7 @@ from workerclient.errors import (
     Unauthenticated,
     Unavailable,
     error_for,
-    printable,
+    excerpt,
 )
 
 OPERATION = Operation("w1", "create", "workloads.kueue.x-k8s.io", "team/a")
@@ -119,5 +119,5 @@ def test_foreign_texts_are_cut_and_escaped() -> None:
     assert len(error.message) < 1100
 
 
-def test_printable_leaves_printable_texts_alone() -> None:
-    assert printable("Größe 5 µs") == "Größe 5 µs"
+def test_an_excerpt_leaves_printable_texts_alone() -> None:
+    assert excerpt("Größe 5 µs") == "Größe 5 µs"

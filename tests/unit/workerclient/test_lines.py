@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workerclient.lines import LineSplitter, LineTooLongError
+from workerclient.wire.lines import LineSplitter, LineTooLongError
 
 
 @settings(deadline=None)

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.virtual_time import VirtualClock
-from workerclient.backoff import Backoff
-from workerclient.errors import (
+from tests.support.virtual_time import EagerClock, VirtualClock
+from workerclient.base.backoff import Backoff, Retry
+from workerclient.base.errors import (
     CircuitOpen,
     ClusterError,
     Conflict,
@@ -16,21 +16,9 @@ from workerclient.errors import (
     TimedOut,
     Unavailable,
 )
-from workerclient.retry import RetryLimits, RetryPolicy
+from workerclient.transport.retry import RetryLimits, RetryPolicy
 
 OPERATION = Operation("w1", "patch", "workloads")
-
-
-class EagerClock(VirtualClock):
-    """Lets every sleep pass at once and remembers it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.slept: list[float] = []
-
-    async def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
-        await self.advance(seconds)
 
 
 class Server:
@@ -112,3 +100,33 @@ async def test_an_error_of_another_kind_ends_the_attempts() -> None:
     with pytest.raises(Conflict):
         await policy(EagerClock()).call(server.answer, repeatable=True)
     assert server.asked == 3
+
+
+@pytest.mark.parametrize("executed", [True, False])
+async def test_F7_the_last_error_knows_whether_any_try_may_have_been_carried_out(executed: bool) -> None:
+    server = Server(Unavailable(OPERATION, "", executed=executed), Unavailable(OPERATION, ""), Conflict(OPERATION, ""))
+    with pytest.raises(Conflict) as caught:
+        await policy(EagerClock()).call(server.answer, repeatable=True)
+    assert caught.value.may_have_been_executed is executed
+
+
+async def test_every_retry_is_told_the_first_attempt_included() -> None:
+    told: list[Retry] = []
+    server = Server(Unavailable(OPERATION, "a"), Unavailable(OPERATION, "b"))
+    limits = RetryLimits(attempts=4, longest_wait_seconds=5.0)
+    await RetryPolicy(EagerClock(), Backoff(lambda: 1.0, 1.0), limits, told.append).call(server.answer, repeatable=True)
+    assert [(retry.operation, retry.subject, retry.failures, retry.seconds) for retry in told] == [
+        ("request", "w1", 1, 1.0),
+        ("request", "w1", 2, 2.0),
+    ]
+
+
+async def test_what_is_not_tried_again_is_not_told() -> None:
+    told: list[Retry] = []
+    policy = RetryPolicy(EagerClock(), Backoff(lambda: 1.0), RetryLimits(attempts=2), told.append)
+    with pytest.raises(CircuitOpen):
+        await policy.call(Server(CircuitOpen(OPERATION, "", retry_after=1)).answer, repeatable=True)
+    assert told == []
+    with pytest.raises(Unavailable):
+        await policy.call(Server(*[Unavailable(OPERATION, "")] * 9).answer, repeatable=True)
+    assert len(told) == 1, "the last failure is not followed by another attempt"

@@ -5,7 +5,7 @@ from email.utils import formatdate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workerclient.skew import SkewEstimator
+from workerclient.wire.skew import SkewEstimator
 
 SECOND = 1_000_000_000
 NOON = 1_750_000_000 * SECOND

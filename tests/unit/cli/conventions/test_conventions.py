@@ -13,20 +13,21 @@ import typer
 import yaml
 from typer.testing import CliRunner
 
+from config.types.syntax import printable
 from manager.cli.conventions.errors import BadInputError, CommandError, NoAnswerError
-from manager.cli.conventions.group import CommandGroup
 from manager.cli.conventions.optiongroups import with_option_groups
 from manager.cli.conventions.options import Form
-from manager.cli.conventions.output import API_VERSION, Column, Listing, Report, rendered, show
-from manager.cli.conventions.terminal import Screen, Tone, printable, screen_of
+from manager.cli.conventions.output import API_VERSION, Report, TableColumn, TableView, rendered, show
+from manager.cli.conventions.terminal import TerminalScreen, Tone, screen_of
+from tests.unit.cli.conventions.programs import program
 
 ITEMS = [{"name": "a", "note": "x" * 20}, {"name": "long", "note": "y\x1b[2J\n\u202ez"}]
 COLUMNS = (
-    Column("NAME", lambda each: each["name"], tone=lambda each: Tone.GOOD if each["name"] == "a" else None),
-    Column("SIZE", lambda each: len(each["note"]), is_wide=True),
-    Column("NOTE", lambda each: each["note"]),
+    TableColumn("NAME", lambda each: each["name"], tone=lambda each: Tone.GOOD if each["name"] == "a" else None),
+    TableColumn("SIZE", lambda each: len(each["note"]), is_wide=True),
+    TableColumn("NOTE", lambda each: each["note"]),
 )
-LISTING = Listing("ThingList", ITEMS, COLUMNS, lambda each: f"thing/{each['name']}", "there are no things")
+LISTING = TableView("ThingList", ITEMS, COLUMNS, lambda each: f"thing/{each['name']}", "there are no things")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +36,6 @@ class Greeting:
 
     word: Annotated[str, typer.Option("--word", "-w", help="What to say.")] = "hello"
     loud: Annotated[bool, typer.Option("--loud", help="Shout.")] = False
-
-
-def program(command: object) -> typer.Typer:
-    made = typer.Typer(cls=CommandGroup, rich_markup_mode=None, pretty_exceptions_enable=False)
-    made.callback()(lambda: None)
-    made.command("do")(command)  # type: ignore[type-var]
-    return made
 
 
 def test_a_group_of_options_reaches_the_command_as_one_value() -> None:
@@ -94,7 +88,7 @@ def test_a_closed_pipe_ends_a_command_silently_with_141() -> None:
 
 
 def test_a_stream_that_lacks_a_sign_gets_an_escape() -> None:
-    code = "import typer; from tests.unit.cli.conventions.test_conventions import program; "
+    code = "import typer; from tests.unit.cli.conventions.programs import program; "
     code += "program(lambda: typer.echo('Z\u00fcrich \u2713'))(['do'])"
     environment = {**os.environ, "PYTHONIOENCODING": "iso8859-1", "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=False)
@@ -102,7 +96,7 @@ def test_a_stream_that_lacks_a_sign_gets_an_escape() -> None:
 
 
 def test_a_table_is_aligned_and_nothing_is_cut_where_nobody_looks() -> None:
-    assert list(rendered(LISTING, Form.TABLE, Screen())) == [
+    assert list(rendered(LISTING, Form.TABLE, TerminalScreen())) == [
         "NAME  NOTE",
         "a     xxxxxxxxxxxxxxxxxxxx",
         "long  y\\x1b[2J\\n\\u202ez",
@@ -110,7 +104,7 @@ def test_a_table_is_aligned_and_nothing_is_cut_where_nobody_looks() -> None:
 
 
 def test_a_terminal_gets_colours_and_a_cut_last_column() -> None:
-    screen = Screen(is_terminal=True, has_colours=True, width=12)
+    screen = TerminalScreen(is_terminal=True, has_colours=True, width=12)
     assert list(rendered(LISTING, Form.TABLE, screen))[:2] == [
         "\x1b[1mNAME\x1b[0m  \x1b[1mNOTE\x1b[0m",
         "\x1b[32ma   \x1b[0m  xxxxx…",
@@ -118,28 +112,28 @@ def test_a_terminal_gets_colours_and_a_cut_last_column() -> None:
 
 
 def test_wide_has_more_columns_and_cuts_nothing() -> None:
-    lines = list(rendered(LISTING, Form.WIDE, Screen(is_terminal=True, width=12)))
+    lines = list(rendered(LISTING, Form.WIDE, TerminalScreen(is_terminal=True, width=12)))
     assert lines[:2] == ["NAME  SIZE  NOTE", "a     20    xxxxxxxxxxxxxxxxxxxx"]
 
 
 def test_documents_are_versioned_and_plain_ascii() -> None:
     want = {"apiVersion": API_VERSION, "kind": "ThingList", "items": ITEMS}
     for form, load in ((Form.JSON, json.loads), (Form.YAML, yaml.safe_load)):
-        (text,) = rendered(LISTING, form, Screen())
+        (text,) = rendered(LISTING, form, TerminalScreen())
         assert load(text) == want
         assert text.replace("\n", "").isascii()
         assert text.replace("\n", "").isprintable()
 
 
 def test_names_are_for_pipelines() -> None:
-    assert list(rendered(LISTING, Form.NAME, Screen())) == ["thing/a", "thing/long"]
+    assert list(rendered(LISTING, Form.NAME, TerminalScreen())) == ["thing/a", "thing/long"]
 
 
 def test_a_report_has_a_screen_and_a_document() -> None:
     report = Report("Thing", {"size": 3}, lambda _screen, wide: ["big" if wide else "small"], ["thing/a"])
-    assert list(rendered(report, Form.TABLE, Screen())) == ["small"]
-    assert list(rendered(report, Form.WIDE, Screen())) == ["big"]
-    assert json.loads(next(iter(rendered(report, Form.JSON, Screen())))) == {
+    assert list(rendered(report, Form.TABLE, TerminalScreen())) == ["small"]
+    assert list(rendered(report, Form.WIDE, TerminalScreen())) == ["big"]
+    assert json.loads(next(iter(rendered(report, Form.JSON, TerminalScreen())))) == {
         "apiVersion": API_VERSION,
         "kind": "Thing",
         "size": 3,
@@ -147,7 +141,7 @@ def test_a_report_has_a_screen_and_a_document() -> None:
 
 
 def test_an_empty_table_is_a_sentence_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
-    nothing = Listing("ThingList", [], COLUMNS, lambda _each: "", "there are no things")
+    nothing = TableView("ThingList", [], COLUMNS, lambda _each: "", "there are no things")
     show(nothing, Form.TABLE)
     assert capsys.readouterr() == ("", "there are no things\n")
     show(nothing, Form.JSON)

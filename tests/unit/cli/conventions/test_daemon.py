@@ -6,7 +6,7 @@ import pytest
 
 from manager.cli.conventions.daemon import daemon_of
 from manager.cli.conventions.errors import BadInputError
-from manager.cli.conventions.options import Connection
+from manager.cli.conventions.options import DaemonOptions
 
 BAD = {
     "no scheme": (
@@ -17,24 +17,24 @@ BAD = {
     "no host": ({"server": "https://"}, "is not allowed: must be http://HOST:PORT"),
     "a port that is none": ({"server": "https://x:99999"}, "is not allowed: must be http://HOST:PORT"),
     "credentials in the address": ({"server": "https://a:b@x"}, "is not allowed: must be http://HOST:PORT"),
-    "a token without an address": ({"token_file": Path("t")}, "--token-file is for --server, which is not given"),
+    "a token without an address": ({"token_file": Path("t")}, "--token-file requires --server"),
     "authorities without one": (
         {"certificate_authority": Path("t")},
-        "--certificate-authority is for --server, which is not given",
+        "--certificate-authority requires --server",
     ),
     "a token in the open": (
         {"server": "http://x:1", "token_file": Path("token")},
-        "--token-file needs an https address",
+        "--token-file requires an https address",
     ),
     "authorities for http": (
         {"server": "http://x:1", "certificate_authority": Path("token")},
-        "--certificate-authority is for an https address",
+        "--certificate-authority requires an https address",
     ),
     "no token file": ({"server": "https://x", "token_file": Path("none")}, "--token-file none does not exist"),
     "a token of two lines": ({"server": "https://x", "token_file": Path("two")}, "it must be one line of ASCII"),
     "no certificates": (
         {"server": "https://x", "certificate_authority": Path("token")},
-        "--certificate-authority token holds no certificate; it must be PEM",
+        "--certificate-authority token contains no certificate; it must be PEM",
     ),
 }
 
@@ -47,13 +47,13 @@ def test_options_that_make_no_sense_are_one_sentence(
     Path("token").write_text("s3cret\n")
     Path("two").write_text("s3cret\nmore\n")
     with pytest.raises(BadInputError) as caught:
-        daemon_of(Connection(**given))  # type: ignore[arg-type]
+        daemon_of(DaemonOptions(**given))  # type: ignore[arg-type]
     assert want in str(caught.value)
     assert "s3cret" not in str(caught.value)
 
 
 def test_a_forwarded_port_may_have_a_token(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("s3cret\n")
-    daemon = daemon_of(Connection(server="http://127.0.0.1:8080/turnstile/", token_file=tmp_path / "token"))
+    daemon = daemon_of(DaemonOptions(server="http://127.0.0.1:8080/turnstile/", token_file=tmp_path / "token"))
     assert (daemon.token, daemon.prefix) == ("s3cret", "/turnstile")
     assert "s3cret" not in repr(daemon)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import yaml
@@ -9,20 +10,20 @@ import yaml
 from manager.cli.conventions.ages import age, span, until
 from manager.cli.conventions.errors import NoAnswerError
 from manager.cli.conventions.options import Form
-from manager.cli.conventions.output import Column, Listing, Obj, Report
-from manager.cli.conventions.terminal import Screen
+from manager.cli.conventions.output import Report, TableColumn, TableView
+from manager.cli.conventions.terminal import TerminalScreen
 from manager.cli.conventions.watching import Follower, follow
 
-COLUMNS = (Column("NAME", lambda each: each["name"]), Column("SIZE", lambda each: each["size"]))
+COLUMNS = (TableColumn("NAME", lambda each: each["name"]), TableColumn("SIZE", lambda each: each["size"]))
 
 
-def listing(**sizes: int) -> Listing:
-    items: list[Obj] = [{"name": name, "size": size} for name, size in sizes.items()]
-    return Listing("ThingList", items, COLUMNS, lambda each: f"thing/{each['name']}", "nothing")
+def listing(**sizes: int) -> TableView:
+    items: list[dict[str, Any]] = [{"name": name, "size": size} for name, size in sizes.items()]
+    return TableView("ThingList", items, COLUMNS, lambda each: f"thing/{each['name']}", "nothing")
 
 
-def told(form: Form, *listings: Listing) -> list[str]:
-    follower = Follower(form, Screen())
+def told(form: Form, *listings: TableView) -> list[str]:
+    follower = Follower(form, TerminalScreen())
     return [line for each in listings for line in follower.lines(each)]
 
 
@@ -56,7 +57,7 @@ def test_a_report_is_told_again_when_its_state_changes() -> None:
         body = {"size": size, "asOf": moment}
         return Report("Thing", body, lambda _screen, _wide: [f"{size} at {moment}"], [], {"size": size})
 
-    follower = Follower(Form.TABLE, Screen())
+    follower = Follower(Form.TABLE, TerminalScreen())
     lines = [line for each in (report(1, 1), report(1, 2), report(2, 3)) for line in follower.lines(each)]
     assert lines == ["1 at 1", "", "2 at 3"]
 
@@ -65,7 +66,7 @@ class StopError(Exception):
     """Ends an endless command."""
 
 
-def fetching(answers: Iterator[Listing | NoAnswerError]) -> Listing:
+def fetching(answers: Iterator[TableView | NoAnswerError]) -> TableView:
     try:
         answer = next(answers)
     except StopIteration:
@@ -77,18 +78,18 @@ def fetching(answers: Iterator[Listing | NoAnswerError]) -> Listing:
 
 def test_a_daemon_that_falls_silent_is_waited_for(capsys: pytest.CaptureFixture[str]) -> None:
     silence = NoAnswerError("no daemon answers")
-    answers: Iterator[Listing | NoAnswerError] = iter([listing(a=1), silence, silence, listing(a=2), silence])
+    answers: Iterator[TableView | NoAnswerError] = iter([listing(a=1), silence, silence, listing(a=2), silence])
     with pytest.raises(StopError):
-        follow(lambda: fetching(answers), Form.TABLE, lambda: None, Screen())
+        follow(lambda: fetching(answers), Form.TABLE, lambda: None, TerminalScreen())
     printed = capsys.readouterr()
     assert printed.out.splitlines() == ["NAME  SIZE", "a     1", "a     2"]
     assert printed.err.splitlines() == ["no daemon answers; waiting"] * 2
 
 
 def test_who_never_answered_is_not_waited_for() -> None:
-    answers: Iterator[Listing | NoAnswerError] = iter([NoAnswerError("no daemon answers")])
+    answers: Iterator[TableView | NoAnswerError] = iter([NoAnswerError("no daemon answers")])
     with pytest.raises(NoAnswerError):
-        follow(lambda: fetching(answers), Form.TABLE, lambda: None, Screen())
+        follow(lambda: fetching(answers), Form.TABLE, lambda: None, TerminalScreen())
 
 
 @pytest.mark.parametrize(

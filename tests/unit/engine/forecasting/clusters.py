@@ -1,9 +1,10 @@
 """Workers as forecasts see them."""
 
-from engine.configuration import KueueConfiguration
-from engine.features import FeatureGates
+from config.api.meta import ObjectKey
 from engine.forecasting.observed import ObservedCluster
-from tests.builders import Builder, Json, cluster
+from engine.objects.configuration import KueueConfiguration
+from engine.vocabulary.features import FeatureGates
+from tests.support.builders import NAMESPACE, Builder, Json, WorkloadBuilder, cluster, workload
 
 GATE = "kueue.x-k8s.io/multikueue"
 WITH_GATES = KueueConfiguration(gates=FeatureGates(multi_kueue_orchestrated_preemption=True))
@@ -21,3 +22,10 @@ def observe(*builders: Builder, configuration: KueueConfiguration = WITH_GATES) 
     for raw in cluster(*builders):
         put(observed, raw)
     return observed
+
+
+KEY = ObjectKey(NAMESPACE, "high")
+
+
+def high(priority: int = 100, cpu: int = 4) -> WorkloadBuilder:
+    return workload("high").queue("cq").priority(priority).request(cpu=cpu).gates(GATE)

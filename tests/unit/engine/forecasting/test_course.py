@@ -1,10 +1,9 @@
 """A forecast goes on where one cycle of Kueue ends: with the next flavor, and with the room that victims leave."""
 
 from config.api.meta import parse_time
-from engine.forecasting.forecast import Forecast, Verdict, forecast
-from tests.builders import Builder, WorkloadBuilder, at, cluster_queue, workload
-from tests.unit.engine.forecasting.clusters import GATE, observe
-from tests.unit.engine.forecasting.test_forecast import KEY
+from engine.forecasting.forecast import Forecast, ForecastVerdict, forecast
+from tests.support.builders import Builder, WorkloadBuilder, at, cluster_queue, workload
+from tests.unit.engine.forecasting.clusters import GATE, KEY, observe
 
 NOW = parse_time(at(60))
 TWO_FLAVORS = (
@@ -36,7 +35,10 @@ def test_flavors_that_depend_on_who_leaves_first_are_all_named() -> None:
     """In f both have to go. When the one that also holds g goes first, g has room before f has."""
     small = workload("small").queue("cq").request(cpu=1).holds("cq", "f", since=40)
     found = forecast_of(TWO_FLAVORS, on_both("large", 2, 3), small, high())
-    assert (found.verdict, sorted(victim.name for victim in found.victims)) == (Verdict.PREEMPTS, ["large", "small"])
+    assert (found.verdict, sorted(victim.name for victim in found.victims)) == (
+        ForecastVerdict.PREEMPTS,
+        ["large", "small"],
+    )
     assert found.flavors == (("cpu", "f"),)
     assert found.other_flavors == ((("cpu", "g"),),)
 

@@ -2,15 +2,17 @@
 
 from dataclasses import replace
 
+import pytest
+
 from config.api.meta import ObjectKey, object_key, parse_time
-from engine.configuration import FairSharing, KueueConfiguration
-from engine.features import FeatureGates
+from engine.cluster.model import ClusterModel
 from engine.forecasting.essentials import PackedWorkload
-from engine.model import ClusterModel
+from engine.objects.configuration import FairSharing, KueueConfiguration
 from engine.objects.workloads import PendingWorkload
-from engine.predict import predict
-from tests.builders import Json, workload
+from engine.prediction.predict import predict
+from engine.vocabulary.features import FeatureGates
 from tests.differential.recordings import NOMINATIONS, load
+from tests.support.builders import Json, workload
 
 
 def model_of(scenario: Json) -> ClusterModel:
@@ -22,6 +24,7 @@ def model_of(scenario: Json) -> ClusterModel:
     return ClusterModel.of(scenario["objects"], configuration)
 
 
+@pytest.mark.slow
 def test_every_recorded_nomination_is_predicted_alike_from_the_packed_form() -> None:
     for scenario in load(NOMINATIONS):
         whole, packed = model_of(scenario), model_of(scenario)

@@ -3,22 +3,17 @@
 import pytest
 
 from config.api.meta import ObjectKey, parse_time
-from engine.forecasting.forecast import Cost, Forecast, Verdict, flavors_of, forecast
+from engine.forecasting.forecast import Cost, Forecast, ForecastVerdict, flavors_of, forecast
 from engine.forecasting.observed import ObservedCluster
-from tests.builders import NAMESPACE, Builder, WorkloadBuilder, at, cluster_queue, workload
-from tests.unit.engine.forecasting.clusters import GATE, observe, put
+from tests.support.builders import NAMESPACE, Builder, WorkloadBuilder, at, cluster_queue, workload
+from tests.unit.engine.forecasting.clusters import GATE, KEY, high, observe, put
 
 NOW = parse_time(at(60))
 QUEUE = cluster_queue("cq").quota("f", cpu=4).preemption(within="LowerPriority")
-KEY = ObjectKey(NAMESPACE, "high")
 
 
 def low(name: str = "low", cpu: int = 4) -> WorkloadBuilder:
     return workload(name).queue("cq").request(cpu=cpu).holds("cq", since=30)
-
-
-def high(priority: int = 100, cpu: int = 4) -> WorkloadBuilder:
-    return workload("high").queue("cq").priority(priority).request(cpu=cpu).gates(GATE)
 
 
 def forecast_of(*builders: Builder) -> Forecast:
@@ -29,7 +24,7 @@ def test_a_closed_gate_does_not_hide_the_victims() -> None:
     owner = [{"apiVersion": "batch/v1", "kind": "Job", "name": "render", "uid": "j", "controller": True}]
     found = forecast_of(QUEUE, low().with_metadata(ownerReferences=owner), high())
 
-    assert found.verdict is Verdict.PREEMPTS
+    assert found.verdict is ForecastVerdict.PREEMPTS
     (victim,) = found.victims
     assert (victim.key, victim.owner, victim.priority, victim.pods) == (ObjectKey(NAMESPACE, "low"), "Job render", 0, 1)
     assert (victim.reason, victim.running_since_ns) == ("InClusterQueue", parse_time(at(30)))
@@ -39,25 +34,29 @@ def test_a_closed_gate_does_not_hide_the_victims() -> None:
 
 
 VERDICTS = {
-    "free quota fits": ([QUEUE, high()], Verdict.FITS, ()),
-    "nobody of lower priority: it cannot": ([QUEUE, low(), high(priority=0)], Verdict.CANNOT, ()),
-    "more than the quota: it cannot": ([QUEUE, high(cpu=9)], Verdict.CANNOT, ()),
-    "no such queue: it cannot": ([cluster_queue("other").quota("f", cpu=4), high()], Verdict.CANNOT, ()),
+    "free quota fits": ([QUEUE, high()], ForecastVerdict.FITS, ()),
+    "nobody of lower priority: it cannot": ([QUEUE, low(), high(priority=0)], ForecastVerdict.CANNOT, ()),
+    "more than the quota: it cannot": ([QUEUE, high(cpu=9)], ForecastVerdict.CANNOT, ()),
+    "no such queue: it cannot": ([cluster_queue("other").quota("f", cpu=4), high()], ForecastVerdict.CANNOT, ()),
     "a topology request is not modelled": (
         [QUEUE, high().with_spec(podSets=[{"name": "main", "count": 1, "topologyRequest": {"required": "rack"}}])],
-        Verdict.UNSUPPORTED,
+        ForecastVerdict.UNSUPPORTED,
         (),
     ),
-    "the smaller of two victims is not needed": ([QUEUE, low("a", 3), low("b", 1), high(cpu=3)], Verdict.PREEMPTS, "a"),
+    "the smaller of two victims is not needed": (
+        [QUEUE, low("a", 3), low("b", 1), high(cpu=3)],
+        ForecastVerdict.PREEMPTS,
+        "a",
+    ),
 }
 
 
 @pytest.mark.parametrize(("objects", "verdict", "victims"), VERDICTS.values(), ids=VERDICTS)
-def test_the_verdict(objects: list[Builder], verdict: Verdict, victims: str) -> None:
+def test_the_verdict(objects: list[Builder], verdict: ForecastVerdict, victims: str) -> None:
     found = forecast_of(*objects)
     assert found.verdict is verdict, found.message
     assert [victim.name for victim in found.victims] == list(victims)
-    assert found.promises is (verdict is not Verdict.UNSUPPORTED)
+    assert found.promises is (verdict is not ForecastVerdict.UNSUPPORTED)
 
 
 def test_who_is_on_the_way_out_already_costs_nothing_more() -> None:
@@ -86,7 +85,7 @@ def test_the_model_follows_its_objects_and_a_forecast_leaves_it_as_it_is() -> No
 
     observed.put("Workload", NAMESPACE, "low", None)
     assert observed.last_change == "Workload ns/low"
-    assert forecast(observed, KEY, NOW).verdict is Verdict.FITS
+    assert forecast(observed, KEY, NOW).verdict is ForecastVerdict.FITS
 
     put(observed, low("other").raw)
     assert [victim.name for victim in forecast(observed, KEY, NOW).victims] == ["other"]

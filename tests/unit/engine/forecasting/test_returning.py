@@ -3,8 +3,8 @@
 import pytest
 
 from config.api.meta import ObjectKey, parse_time
-from engine.forecasting.forecast import Forecast, Verdict, forecast
-from tests.builders import NAMESPACE, Builder, WorkloadBuilder, at, cluster_queue, workload
+from engine.forecasting.forecast import Forecast, ForecastVerdict, forecast
+from tests.support.builders import NAMESPACE, Builder, WorkloadBuilder, at, cluster_queue, workload
 from tests.unit.engine.forecasting.clusters import GATE, observe
 
 NOW = parse_time(at(60))
@@ -31,7 +31,7 @@ def test_a_victim_that_needs_to_borrow_no_more_may_come_first() -> None:
     """Alone `small` borrowed, but with `large` gone too its own quota suffices."""
     found = forecast_for(5, STAYS, SMALL, LARGE)
 
-    assert found.verdict is Verdict.AMBIGUOUS
+    assert found.verdict is ForecastVerdict.AMBIGUOUS
     assert found.message == f"the victim {NAMESPACE}/small may take its room again before this workload has it"
 
 
@@ -46,5 +46,5 @@ HARMLESS: dict[str, tuple[int, tuple[Builder, ...], set[str]]] = {
 def test_otherwise_the_forecast_stands(cpu: int, running: tuple[Builder, ...], victims: set[str]) -> None:
     found = forecast_for(cpu, *running)
 
-    assert found.verdict is Verdict.PREEMPTS, found.message
+    assert found.verdict is ForecastVerdict.PREEMPTS, found.message
     assert {victim.name for victim in found.victims} == victims

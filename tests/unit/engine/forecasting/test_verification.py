@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from engine.forecasting.forecast import Forecast, ForecastVictim, Verdict
-from engine.forecasting.verification import Evicted, Happened, Replay, Result, judge
+from engine.forecasting.forecast import Forecast, ForecastVerdict, ForecastVictim
+from engine.forecasting.verification import Evicted, ForecastResult, Happened, Replay, judge
 
 CPU = (("cpu", "f"),)
 
@@ -19,15 +19,15 @@ def evicted(name: str, reason: str = "InClusterQueue") -> Evicted:
 
 
 def preempts(*names: str) -> Forecast:
-    return Forecast(Verdict.PREEMPTS, 0, flavors=CPU, victims=tuple(map(victim, names)))
+    return Forecast(ForecastVerdict.PREEMPTS, 0, flavors=CPU, victims=tuple(map(victim, names)))
 
 
 def admitted(*victims: Evicted) -> Happened:
     return Happened(has_quota=True, flavors=CPU, evicted=victims)
 
 
-FITS = Forecast(Verdict.FITS, 0, flavors=CPU)
-CANNOT = Forecast(Verdict.CANNOT, 0, "no quota")
+FITS = Forecast(ForecastVerdict.FITS, 0, flavors=CPU)
+CANNOT = Forecast(ForecastVerdict.CANNOT, 0, "no quota")
 NOTHING = Happened()
 
 
@@ -35,75 +35,85 @@ NOTHING = Happened()
 class Case:
     forecast: Forecast
     happened: Happened
-    want: Result
+    want: ForecastResult
     replays: tuple[Replay, ...] = ()
     message: str = ""
 
 
 CASES = {
-    "the very victims": Case(preempts("a", "b"), admitted(evicted("b"), evicted("a")), Result.EXACT),
+    "the very victims": Case(preempts("a", "b"), admitted(evicted("b"), evicted("a")), ForecastResult.EXACT),
     "one of the flavors that it may get instead": Case(
         replace(preempts("a"), flavors=(("cpu", "g"),), other_flavors=((("cpu", "h"),), CPU)),
         admitted(evicted("a")),
-        Result.EXACT,
+        ForecastResult.EXACT,
     ),
     "none of the flavors that it may get": Case(
         replace(preempts("a"), flavors=(("cpu", "g"),), other_flavors=((("cpu", "h"),),)),
         admitted(evicted("a")),
-        Result.WRONG,
+        ForecastResult.WRONG,
     ),
-    "fits and nobody was preempted": Case(FITS, admitted(), Result.EXACT),
-    "cannot, and it did not": Case(CANNOT, NOTHING, Result.EXACT),
+    "fits and nobody was preempted": Case(FITS, admitted(), ForecastResult.EXACT),
+    "cannot, and it did not": Case(CANNOT, NOTHING, ForecastResult.EXACT),
     "who was leaving anyway is not counted": Case(
-        replace(preempts("a"), victims=(victim("a"), victim("b", in_flight=True))), admitted(evicted("a")), Result.EXACT
+        replace(preempts("a"), victims=(victim("a"), victim("b", in_flight=True))),
+        admitted(evicted("a")),
+        ForecastResult.EXACT,
     ),
     "one fewer": Case(
         preempts("a", "b"),
         admitted(evicted("a")),
-        Result.SUBSET,
+        ForecastResult.SUBSET,
         message="forecast: preempted ns/a, ns/b; happened: preempted ns/a, got quota",
     ),
-    "nobody instead of one": Case(preempts("a"), admitted(), Result.SUBSET),
-    "one more": Case(preempts("a"), admitted(evicted("a"), evicted("c")), Result.SUPERSET),
+    "nobody instead of one": Case(preempts("a"), admitted(), ForecastResult.SUBSET),
+    "one more": Case(preempts("a"), admitted(evicted("a"), evicted("c")), ForecastResult.SUPERSET),
     "somebody instead of nobody": Case(
         FITS,
         admitted(evicted("a")),
-        Result.SUPERSET,
+        ForecastResult.SUPERSET,
         message="forecast: fits; happened: preempted ns/a, got quota",
     ),
-    "somebody else": Case(preempts("a"), admitted(evicted("c")), Result.WRONG),
-    "another reason": Case(preempts("a"), admitted(evicted("a", "InCohortReclamation")), Result.WRONG),
+    "somebody else": Case(preempts("a"), admitted(evicted("c")), ForecastResult.WRONG),
+    "another reason": Case(preempts("a"), admitted(evicted("a", "InCohortReclamation")), ForecastResult.WRONG),
     "another flavor": Case(
         FITS,
         Happened(has_quota=True, flavors=(("cpu", "g"),)),
-        Result.WRONG,
-        message="forecast: fits; happened: preempted nobody, got quota in cpu=g instead of cpu=f",
+        ForecastResult.WRONG,
+        message="forecast: fits; happened: preempted nothing, got quota in cpu=g instead of cpu=f",
     ),
-    "cannot, and it did": Case(CANNOT, admitted(), Result.WRONG),
-    "cannot, and somebody was preempted for it": Case(CANNOT, Happened(evicted=(evicted("a"),)), Result.WRONG),
+    "cannot, and it did": Case(CANNOT, admitted(), ForecastResult.WRONG),
+    "cannot, and somebody was preempted for it": Case(CANNOT, Happened(evicted=(evicted("a"),)), ForecastResult.WRONG),
     "nothing happened in time": Case(
         preempts("a"),
         NOTHING,
-        Result.TIMEOUT,
-        message="forecast: preempted ns/a; happened: preempted nobody, no quota in time",
+        ForecastResult.TIMEOUT,
+        message="forecast: preempted ns/a; happened: preempted nothing, no quota in time",
     ),
-    "the victims take their time": Case(preempts("a"), Happened(evicted=(evicted("a"),)), Result.TIMEOUT),
-    "somebody else was preempted, for nothing": Case(preempts("a"), Happened(evicted=(evicted("c"),)), Result.WRONG),
+    "the victims take their time": Case(preempts("a"), Happened(evicted=(evicted("a"),)), ForecastResult.TIMEOUT),
+    "somebody else was preempted, for nothing": Case(
+        preempts("a"), Happened(evicted=(evicted("c"),)), ForecastResult.WRONG
+    ),
     "the cluster changed, and the change explains it": Case(
         preempts("a"),
         admitted(evicted("b")),
-        Result.OVERTAKEN,
+        ForecastResult.OVERTAKEN,
         (Replay(CANNOT, "ClusterQueue cq"), Replay(preempts("b"), "Workload ns/a")),
         "exact after the change of Workload ns/a",
     ),
     "the cluster changed, and the change does not explain it": Case(
-        preempts("a"), admitted(evicted("c")), Result.WRONG, (Replay(preempts("b"), "Workload ns/a"),)
+        preempts("a"), admitted(evicted("c")), ForecastResult.WRONG, (Replay(preempts("b"), "Workload ns/a"),)
     ),
     "an unsupported forecast promises nothing": Case(
-        Forecast(Verdict.UNSUPPORTED, 0, "topology"), admitted(), Result.NONE, message="nothing was forecast: topology"
+        Forecast(ForecastVerdict.UNSUPPORTED, 0, "topology"),
+        admitted(),
+        ForecastResult.NONE,
+        message="nothing was forecast: topology",
     ),
     "an ambiguous forecast promises nothing": Case(
-        Forecast(Verdict.AMBIGUOUS, 0), admitted(), Result.NONE, message="nothing was forecast: Ambiguous"
+        Forecast(ForecastVerdict.AMBIGUOUS, 0),
+        admitted(),
+        ForecastResult.NONE,
+        message="nothing was forecast: Ambiguous",
     ),
 }
 
@@ -112,5 +122,17 @@ CASES = {
 def test_result(case: Case) -> None:
     found = judge(case.forecast, case.replays, case.happened)
     assert found.result is case.want
-    if case.message or case.want is Result.EXACT:
+    if case.message or case.want is ForecastResult.EXACT:
         assert found.message == case.message
+
+
+def test_S1_what_replays_that_are_missing_might_have_explained_is_not_judged() -> None:
+    missed = "the cluster changed faster than the forecast could be made again"
+    assert judge(preempts("a"), (), admitted(evicted("a")), missed).result is ForecastResult.EXACT
+    other = admitted(evicted("b"))
+    assert (
+        judge(preempts("a"), (Replay(preempts("b"), "Workload ns/x"),), other, missed).result
+        is ForecastResult.OVERTAKEN
+    )
+    found = judge(preempts("a"), (), other, missed)
+    assert (found.result, found.message.startswith(missed)) == (ForecastResult.NONE, True)

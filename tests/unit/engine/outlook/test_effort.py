@@ -2,11 +2,11 @@
 
 import pytest
 
-from engine.outlook.values import PodVerdict
-from engine.pods.effort import Effort, TooMuchEffortError
-from engine.pods.values import Mode
-from tests.pod_builders import group, node, pod
-from tests.unit.engine.outlook.test_outlook import ask, pod_set
+from engine.pod_outlook.values import PodVerdict
+from engine.pods.values.values import SchedulerMode
+from engine.vocabulary.effort import Effort, TooMuchEffortError
+from tests.support.pod_builders import group, node, pod
+from tests.unit.engine.outlook.asking import ask, pod_set
 
 CROWDED = [node(f"n{number}", 10) for number in range(50)]
 CROWDED += [pod(f"p{number}", 1, on=f"n{number % 50}") for number in range(500)]
@@ -20,8 +20,8 @@ def test_steps_are_counted_and_the_last_one_is_allowed() -> None:
         effort.spend()
 
 
-@pytest.mark.parametrize("mode", list(Mode))
-def test_equal_pods_everywhere_are_given_up_and_promise_nothing(mode: Mode) -> None:
+@pytest.mark.parametrize("mode", list(SchedulerMode))
+def test_equal_pods_everywhere_are_given_up_and_promise_nothing(mode: SchedulerMode) -> None:
     found = ask(CROWDED, [pod_set()], [6], mode=mode)
     assert found.verdict is PodVerdict.AMBIGUOUS
     assert found.message.startswith("too many possibilities: given up after ")
@@ -29,8 +29,8 @@ def test_equal_pods_everywhere_are_given_up_and_promise_nothing(mode: Mode) -> N
     assert ask(CROWDED, [pod_set()], [6], mode=mode) == found
 
 
-@pytest.mark.parametrize("mode", list(Mode))
-def test_a_group_is_given_up_as_well(mode: Mode) -> None:
+@pytest.mark.parametrize("mode", list(SchedulerMode))
+def test_a_group_is_given_up_as_well(mode: SchedulerMode) -> None:
     objects = [*CROWDED, group("g", 10, minimum=6)]
     sets = [pod_set(schedulingGroup={"podGroupName": "g"})]
     found = ask(objects, sets, [6], mode=mode)

@@ -2,37 +2,37 @@
 
 import pytest
 
-from engine.forecasting.verification import Result
-from engine.outlook.judging import Landed, judge
-from engine.outlook.values import PodOutcome, PodOutlook, PodVerdict, unsupported
+from engine.forecasting.verification import ForecastResult
+from engine.pod_outlook.judging import Landed, judge
+from engine.pod_outlook.values import PodOutcome, PodOutlook, PodVerdict, unsupported
 
 PROMISE = PodOutlook(PodVerdict.EVICTS, 0, pods=2, outcomes=(PodOutcome(("a", "b")),))
 EITHER = PodOutlook(PodVerdict.AMBIGUOUS, 0, pods=2, outcomes=(PodOutcome(("a",)), PodOutcome(("b",))))
 STUCK = PodOutlook(PodVerdict.CANNOT, 0, pods=2, outcomes=(PodOutcome(("a",), places_all=False),))
 CASES = {
-    "the same": (PROMISE, Landed(("a", "b"), 2), Result.EXACT),
-    "fewer": (PROMISE, Landed(("a",), 2), Result.SUBSET),
-    "more": (PROMISE, Landed(("a", "b", "c"), 2), Result.SUPERSET),
-    "others": (PROMISE, Landed(("a", "c"), 2), Result.WRONG),
-    "no node in time": (PROMISE, Landed(("a",), 1), Result.TIMEOUT),
-    "no node, and others went": (PROMISE, Landed(("c",), 1), Result.WRONG),
-    "one of two": (EITHER, Landed(("b",), 2), Result.EXACT),
-    "neither of two": (EITHER, Landed((), 2), Result.SUBSET),
-    "stuck as said": (STUCK, Landed(("a",), 1), Result.EXACT),
-    "stuck and nevertheless placed": (STUCK, Landed(("a",), 2), Result.WRONG),
-    "nothing was said": (unsupported("why", 0), Landed(("a",), 2), Result.NONE),
+    "the same": (PROMISE, Landed(("a", "b"), 2), ForecastResult.EXACT),
+    "fewer": (PROMISE, Landed(("a",), 2), ForecastResult.SUBSET),
+    "more": (PROMISE, Landed(("a", "b", "c"), 2), ForecastResult.SUPERSET),
+    "others": (PROMISE, Landed(("a", "c"), 2), ForecastResult.WRONG),
+    "no node in time": (PROMISE, Landed(("a",), 1), ForecastResult.TIMEOUT),
+    "no node, and others went": (PROMISE, Landed(("c",), 1), ForecastResult.WRONG),
+    "one of two": (EITHER, Landed(("b",), 2), ForecastResult.EXACT),
+    "neither of two": (EITHER, Landed((), 2), ForecastResult.SUBSET),
+    "stuck as said": (STUCK, Landed(("a",), 1), ForecastResult.EXACT),
+    "stuck and nevertheless placed": (STUCK, Landed(("a",), 2), ForecastResult.WRONG),
+    "nothing was said": (unsupported("why", 0), Landed(("a",), 2), ForecastResult.NONE),
 }
 
 
 @pytest.mark.parametrize(("outlook", "landed", "want"), CASES.values(), ids=CASES)
-def test_the_result(outlook: PodOutlook, landed: Landed, want: Result) -> None:
+def test_the_result(outlook: PodOutlook, landed: Landed, want: ForecastResult) -> None:
     assert judge(outlook, None, landed).result is want
 
 
 def test_a_change_before_the_pods_came_explains_a_miss() -> None:
     anew = PodOutlook(PodVerdict.FITS, 0, pods=2, outcomes=(PodOutcome(),))
-    assert judge(PROMISE, anew, Landed((), 2)).result is Result.OVERTAKEN
-    assert judge(PROMISE, anew, Landed(("c",), 2)).result is Result.WRONG
+    assert judge(PROMISE, anew, Landed((), 2)).result is ForecastResult.OVERTAKEN
+    assert judge(PROMISE, anew, Landed(("c",), 2)).result is ForecastResult.WRONG
 
 
 def test_the_sentence_says_both() -> None:

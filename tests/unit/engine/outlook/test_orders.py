@@ -1,9 +1,9 @@
 """The orders in which unlike pods may come."""
 
-from engine.outlook.orders import MOST_ORDERS, possible_orders
-from engine.outlook.values import PodVerdict
-from tests.pod_builders import node, pod
-from tests.unit.engine.outlook.test_outlook import ask, pod_set
+from engine.pod_outlook.orders import MOST_ORDERS, possible_orders
+from engine.pod_outlook.values import PodVerdict
+from tests.support.pod_builders import node, pod
+from tests.unit.engine.outlook.asking import ask, pod_set
 
 
 def test_every_interleaving_is_followed_and_those_alike_keep_their_order() -> None:

@@ -2,43 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import pytest
 
-from config.api.meta import ObjectKey, parse_time
-from engine.flavors.suitability import FlavorPlacement
-from engine.outlook.arrivals import AssignedPods, arriving_pods
-from engine.outlook.modes import mode_of, unknown_release
-from engine.outlook.outlook import pod_outlook
-from engine.outlook.values import PodCost, PodOutlook, PodVerdict
-from engine.pods.model import PodModel
-from engine.pods.values import Mode
-from tests.builders import Json, at
-from tests.pod_builders import NAMESPACE, budget, group, node, pod, tainted
-
-NOW = parse_time(at(60))
-KEY = ObjectKey(NAMESPACE, "wl")
-
-
-def pod_set(name: str = "main", cpu: int = 4, priority: int = 10, **spec: Any) -> Json:
-    container = {"name": "c", "resources": {"requests": {"cpu": cpu}}}
-    return {"name": name, "template": {"spec": {"priority": priority, "containers": [container], **spec}}}
-
-
-def ask(
-    objects: Sequence[Json],
-    sets: Sequence[Json],
-    counts: Sequence[int],
-    *,
-    leaving: Sequence[str] = (),
-    mode: Mode = Mode.V1_36,
-    flavors: tuple[FlavorPlacement, ...] = (),
-) -> PodOutlook:
-    model = PodModel.of(objects)
-    assigned = [AssignedPods(each["name"], count, flavors) for each, count in zip(sets, counts, strict=True)]
-    arriving = arriving_pods(model, KEY, sets, assigned, NOW)
-    return pod_outlook(model, arriving, mode, NOW, [ObjectKey(NAMESPACE, name) for name in leaving])
+from config.api.meta import parse_time
+from engine.placement.suitability import FlavorPlacement
+from engine.pod_outlook.arrivals import AssignedPods, arriving_pods
+from engine.pod_outlook.modes import mode_of, unknown_release
+from engine.pod_outlook.values import PodCost, PodVerdict
+from engine.pods.state.model import PodModel
+from engine.pods.values.values import SchedulerMode
+from tests.support.builders import Json, at
+from tests.support.pod_builders import NAMESPACE, budget, group, node, pod, tainted
+from tests.unit.engine.outlook.asking import KEY, NOW, ask, pod_set
 
 
 @dataclass(frozen=True)
@@ -50,7 +26,7 @@ class Case:
     sets: Sequence[Json] = field(default_factory=lambda: [pod_set()])
     counts: Sequence[int] = (1,)
     leaving: Sequence[str] = ()
-    mode: Mode = Mode.V1_36
+    mode: SchedulerMode = SchedulerMode.V1_36
 
 
 FITS, EVICTS, CANNOT, AMBIGUOUS = PodVerdict.FITS, PodVerdict.EVICTS, PodVerdict.CANNOT, PodVerdict.AMBIGUOUS
@@ -86,7 +62,7 @@ CASES = {
         ],
         (EVICTS, ("a b",)),
         sets=[pod_set(nodeSelector={"kubernetes.io/hostname": "n1"})],
-        mode=Mode.V1_37,
+        mode=SchedulerMode.V1_37,
     ),
     "two pod sets that fit however they come": Case(
         [node("n1", 8), node("n2", 8)], (FITS, ("",)), sets=[pod_set("a", 1), pod_set("b", 2)], counts=(2, 2)
@@ -102,7 +78,7 @@ CASES = {
         (EVICTS, ("a b",)),
         sets=[pod_set(schedulingGroup={"podGroupName": "gang"})],
         counts=(2,),
-        mode=Mode.V1_37,
+        mode=SchedulerMode.V1_37,
     ),
     "a gang whose group is not there waits": Case(
         TWO, (CANNOT, ("",)), sets=[pod_set(schedulingGroup={"podGroupName": "gang"})]
@@ -212,9 +188,9 @@ def test_a_pod_set_that_is_not_there_and_a_class_that_is_not_known_are_errors() 
 
 
 RELEASES = {
-    "v1.36.3": Mode.V1_36,
-    "v1.37.0-beta.1": Mode.V1_37,
-    "v1.37": Mode.V1_37,
+    "v1.36.3": SchedulerMode.V1_36,
+    "v1.37.0-beta.1": SchedulerMode.V1_37,
+    "v1.37": SchedulerMode.V1_37,
     "v1.35.9": None,
     "odd": None,
     "v1.361": None,
@@ -222,6 +198,6 @@ RELEASES = {
 
 
 @pytest.mark.parametrize(("version", "mode"), RELEASES.items())
-def test_the_version_decides_about_the_rules(version: str, mode: Mode | None) -> None:
+def test_the_version_decides_about_the_rules(version: str, mode: SchedulerMode | None) -> None:
     assert mode_of(version) is mode
     assert version in unknown_release(version)

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from config.api.meta import ObjectKey, parse_time
-from engine.features import FeatureGates
-from engine.forecasting.forecast import Verdict
-from engine.planning.outlook import Outlook, Shortfall, look_ahead, verdict_on
-from tests.builders import NAMESPACE, Builder, WorkloadBuilder, at, cluster_queue, flavor, workload
+from engine.forecasting.forecast import ForecastVerdict
+from engine.planning.prospect import Outlook, Shortfall, look_ahead, verdict_on
+from engine.vocabulary.features import FeatureGates
+from tests.support.builders import NAMESPACE, Builder, WorkloadBuilder, at, cluster_queue, flavor, workload
 from tests.unit.engine.forecasting.clusters import GATE, WITH_GATES, observe
 
 NOW = parse_time(at(60))
@@ -26,31 +26,33 @@ def planned(cpu: int = 4, priority: int = 100) -> Any:
     return workload("planned").queue("cq").priority(priority).request(cpu=cpu).gates(GATE).raw
 
 
-CASES: dict[str, tuple[list[Builder], Any, Verdict, tuple[Shortfall, ...]]] = {
-    "free quota: nothing is missing": ([QUEUE], planned(), Verdict.FITS, ()),
+CASES: dict[str, tuple[list[Builder], Any, ForecastVerdict, tuple[Shortfall, ...]]] = {
+    "free quota: nothing is missing": ([QUEUE], planned(), ForecastVerdict.FITS, ()),
     "what a preemption makes room for is told as missing now, and not over the capacity": (
         [QUEUE, low()],
         planned(),
-        Verdict.PREEMPTS,
+        ForecastVerdict.PREEMPTS,
         (Shortfall("main", "f", "cpu", 4 * CPU, 0),),
     ),
     "nobody may be preempted: as much is missing as others hold": (
         [QUEUE, low(cpu=3, priority=200)],
         planned(),
-        Verdict.CANNOT,
+        ForecastVerdict.CANNOT,
         (Shortfall("main", "f", "cpu", 3 * CPU, 0),),
     ),
     "more than there is in any flavor: told for each": (
         [TWO_FLAVORS],
         planned(cpu=9),
-        Verdict.CANNOT,
+        ForecastVerdict.CANNOT,
         (Shortfall("main", "f", "cpu", 5 * CPU, 5 * CPU), Shortfall("main", "g", "cpu", 3 * CPU, 3 * CPU)),
     ),
 }
 
 
 @pytest.mark.parametrize(("objects", "raw", "verdict", "missing"), CASES.values(), ids=CASES)
-def test_what_is_missing(objects: list[Builder], raw: Any, verdict: Verdict, missing: tuple[Shortfall, ...]) -> None:
+def test_what_is_missing(
+    objects: list[Builder], raw: Any, verdict: ForecastVerdict, missing: tuple[Shortfall, ...]
+) -> None:
     cluster = observe(*objects)
     found = look_ahead(cluster, raw, (), NOW)
     assert found.forecast.verdict is verdict, found.forecast.message
@@ -61,7 +63,7 @@ def test_what_is_missing(objects: list[Builder], raw: Any, verdict: Verdict, mis
 def test_partial_admission_tells_the_size_that_would_run() -> None:
     raw = workload("planned").queue("cq").priority(9).pods(6, at_least=2).request(cpu=1).gates(GATE).raw
     found = look_ahead(observe(QUEUE), raw, (), NOW)
-    assert found.forecast.verdict is Verdict.FITS
+    assert found.forecast.verdict is ForecastVerdict.FITS
     assert found.reduced == {"main": 4}
     assert found.shortfalls == (Shortfall("main", "f", "cpu", 2 * CPU, 2 * CPU),)
 
@@ -69,7 +71,7 @@ def test_partial_admission_tells_the_size_that_would_run() -> None:
 def test_a_flavor_that_does_not_suit_says_why() -> None:
     tainted = flavor("f").taint("gpu", "yes")
     found = look_ahead(observe(QUEUE, tainted), planned(), (), NOW)
-    assert found.forecast.verdict is Verdict.CANNOT
+    assert found.forecast.verdict is ForecastVerdict.CANNOT
     assert found.unsuitable == ("untolerated taint {gpu yes NoSchedule <nil>} in flavor f",)
     assert found.shortfalls == ()
 
@@ -102,7 +104,7 @@ def test_what_makes_no_sense_is_unsupported_and_leaves_the_model_alone() -> None
     raw = planned()
     raw["spec"]["podSets"][0]["template"]["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "much"}}
     found = look_ahead(cluster, raw, (), NOW)
-    assert found.forecast.verdict is Verdict.UNSUPPORTED
+    assert found.forecast.verdict is ForecastVerdict.UNSUPPORTED
     assert "much" in found.forecast.message
-    assert verdict_on(cluster, raw, (), NOW) is Verdict.UNSUPPORTED
+    assert verdict_on(cluster, raw, (), NOW) is ForecastVerdict.UNSUPPORTED
     assert cluster.model.workload(ObjectKey(NAMESPACE, "planned")) is None

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from engine.forecasting.forecast import Verdict
+from engine.forecasting.forecast import ForecastVerdict
 from engine.planning.sizes import MAX_SIZE, Sizes, find_largest, find_sizes, resized, size_of, varied_pod_set
 
 SEARCHES = {
@@ -38,16 +38,16 @@ def test_the_largest_size(asked: int, limit: int, want: int) -> None:
 
 
 def test_both_sizes_are_found_without_asking_for_one_twice() -> None:
-    def verdict(size: int) -> Verdict:
-        return Verdict.FITS if size <= 3 else Verdict.PREEMPTS if size <= 7 else Verdict.CANNOT
+    def verdict(size: int) -> ForecastVerdict:
+        return ForecastVerdict.FITS if size <= 3 else ForecastVerdict.PREEMPTS if size <= 7 else ForecastVerdict.CANNOT
 
     found, questions = run(find_sizes(5), verdict)
     assert found == Sizes(without_preemption=3, with_preemption=7)
     assert len(set(questions)) == len(questions)
 
 
-@pytest.mark.parametrize("verdict", [Verdict.AMBIGUOUS, Verdict.UNSUPPORTED])
-def test_what_is_not_certain_is_no_size(verdict: Verdict) -> None:
+@pytest.mark.parametrize("verdict", [ForecastVerdict.AMBIGUOUS, ForecastVerdict.UNSUPPORTED])
+def test_what_is_not_certain_is_no_size(verdict: ForecastVerdict) -> None:
     found, _ = run(find_sizes(1), lambda _size: verdict)
     assert found == Sizes(0, 0)
 

@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from config.api.meta import ObjectKey
-from engine.pods.answer import Forecast, Outcome
-from engine.pods.model import PodModel
 from engine.pods.predict import predict_group, predict_pod
-from engine.pods.values import Mode
-from tests.builders import Json
-from tests.pod_builders import NAMESPACE
+from engine.pods.state.model import PodModel
+from engine.pods.values.answer import PodCycleOutcome, PodForecast
+from engine.pods.values.values import SchedulerMode
+from tests.support.builders import Json
+from tests.support.pod_builders import NAMESPACE
 
-EVERY_MODE = (Mode.V1_37, Mode.V1_36, Mode.KEP)
+EVERY_MODE = (SchedulerMode.V1_37, SchedulerMode.V1_36, SchedulerMode.KEP)
 
 
 @dataclass(frozen=True)
@@ -24,13 +24,13 @@ class Scenario:
 
     objects: Sequence[Json]
     want: Sequence[str] = ()
-    per_mode: Mapping[Mode, Sequence[str]] = field(default_factory=dict)
+    per_mode: Mapping[SchedulerMode, Sequence[str]] = field(default_factory=dict)
     asked: str = "p"
     is_group: bool = False
-    modes: Sequence[Mode] = EVERY_MODE
+    modes: Sequence[SchedulerMode] = EVERY_MODE
 
 
-def forecast(scenario: Scenario, mode: Mode, *, explain: bool = False) -> Forecast:
+def forecast(scenario: Scenario, mode: SchedulerMode, *, explain: bool = False) -> PodForecast:
     """Answer a scenario."""
     model = PodModel.of(scenario.objects)
     assert list(model.dangling()) == []
@@ -38,12 +38,12 @@ def forecast(scenario: Scenario, mode: Mode, *, explain: bool = False) -> Foreca
     return predict(model, ObjectKey(NAMESPACE, scenario.asked), mode, explain=explain)
 
 
-def answers(found: Forecast) -> list[str]:
+def answers(found: PodForecast) -> list[str]:
     """Write the outcomes of a forecast as scenarios do, sorted."""
     return sorted(map(written, found.outcomes))
 
 
-def written(outcome: Outcome) -> str:
+def written(outcome: PodCycleOutcome) -> str:
     """Write one outcome."""
     text = str(outcome.result)
     if outcome.reason is not None and not outcome.victims:
@@ -56,16 +56,16 @@ def written(outcome: Outcome) -> str:
     return text
 
 
-def wanted(scenario: Scenario, mode: Mode) -> list[str]:
+def wanted(scenario: Scenario, mode: SchedulerMode) -> list[str]:
     """Return what the scenario wants of a mode."""
     return sorted(scenario.per_mode.get(mode, scenario.want))
 
 
-def cases(scenarios: Mapping[str, Scenario]) -> list[tuple[str, Mode]]:
+def cases(scenarios: Mapping[str, Scenario]) -> list[tuple[str, SchedulerMode]]:
     """Return every scenario with every mode that it speaks of."""
     return [(name, mode) for name, scenario in scenarios.items() for mode in scenario.modes]
 
 
-def case_ids(found: Sequence[tuple[str, Mode]]) -> list[str]:
+def case_ids(found: Sequence[tuple[str, SchedulerMode]]) -> list[str]:
     """Name the cases for test reports."""
     return [f"{name} [{mode}]" for name, mode in found]

@@ -2,12 +2,12 @@
 
 import pytest
 
-from engine.pods.values import Mode
-from tests.builders import Json
-from tests.pod_builders import budget, gang, group, node, pod, tainted, terminating
+from engine.pods.values.values import SchedulerMode
+from tests.support.builders import Json
+from tests.support.pod_builders import budget, gang, group, node, pod, tainted, terminating
 from tests.unit.engine.pods.scenarios import Scenario, answers, case_ids, cases, forecast, wanted
 
-OLD, NEW, KEP = Mode.V1_36, Mode.V1_37, Mode.KEP
+OLD, NEW, KEP = SchedulerMode.V1_36, SchedulerMode.V1_37, SchedulerMode.KEP
 NEVER = {"preemptionPolicy": "Never"}
 TWO_FULL = [node("n1"), pod("a", 4, 1, on="n1"), node("n2"), pod("b", 4, 2, on="n2")]
 ANTI = {
@@ -235,13 +235,13 @@ LARGE, SMALL = pod("p1", 6, 10, group="pg"), pod("p2", 4, 10, group="pg")
 
 
 @pytest.mark.parametrize(("name", "mode"), CASES, ids=case_ids(CASES))
-def test_scenario(name: str, mode: Mode) -> None:
+def test_scenario(name: str, mode: SchedulerMode) -> None:
     scenario = SCENARIOS[name]
     assert answers(forecast(scenario, mode)) == wanted(scenario, mode)
 
 
 @pytest.mark.parametrize("mode", [NEW, KEP])
-def test_w_36_either_way_round(mode: Mode) -> None:
+def test_w_36_either_way_round(mode: SchedulerMode) -> None:
     found = forecast(SCENARIOS["W-36 both go, one for each member"], mode)
     places = [{pod.name: place for pod, place in outcome.nominated.items()} for outcome in found.outcomes]
     assert sorted(places, key=str) == [{"p1": "n1", "p2": "n2"}, {"p1": "n2", "p2": "n1"}]

@@ -3,17 +3,17 @@
 import pytest
 
 from config.api.meta import ObjectKey
-from engine.pods.answer import UnitKind
-from engine.pods.model import PodModel
 from engine.pods.predict import predict_pod
-from engine.pods.priorities import PriorityClasses
-from engine.pods.validation import Severity, diagnose
-from engine.pods.values import Mode
-from tests.builders import Json
-from tests.pod_builders import budget, group, node, pod, terminating
+from engine.pods.reading.validation import ObjectSeverity, diagnose
+from engine.pods.state.model import PodModel
+from engine.pods.values.answer import UnitKind
+from engine.pods.values.priorities import PriorityClasses
+from engine.pods.values.values import SchedulerMode
+from tests.support.builders import Json
+from tests.support.pod_builders import budget, group, node, pod, terminating
 from tests.unit.engine.pods.scenarios import Scenario, answers, case_ids, cases, forecast, wanted
 
-OLD, NEW, KEP = Mode.V1_36, Mode.V1_37, Mode.KEP
+OLD, NEW, KEP = SchedulerMode.V1_36, SchedulerMode.V1_37, SchedulerMode.KEP
 P4 = pod("p", 4, 10)
 P4_ON_N1 = pod("p", 4, 10, only="n1")
 P2 = pod("p", 2, 10)
@@ -124,7 +124,7 @@ CASES = cases(SCENARIOS)
 
 
 @pytest.mark.parametrize(("name", "mode"), CASES, ids=case_ids(CASES))
-def test_scenario(name: str, mode: Mode) -> None:
+def test_scenario(name: str, mode: SchedulerMode) -> None:
     scenario = SCENARIOS[name]
     assert answers(forecast(scenario, mode)) == wanted(scenario, mode)
 
@@ -137,7 +137,7 @@ def test_w_26_the_unit_is_named() -> None:
 
 def test_w_33_is_a_warning_not_an_error() -> None:
     (remark,) = diagnose(group("g", 1, mode="all", minimum=None), PriorityClasses())
-    assert remark.severity is Severity.WARNING
+    assert remark.severity is ObjectSeverity.WARNING
     assert "spec.disruptionMode" in str(remark)
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from engine.pods.explanation import NodeAnswer
-from engine.pods.values import Mode
-from tests.pod_builders import budget, cordoned, node, pod, tainted
+from engine.pods.values.explanation import NodeAnswer
+from engine.pods.values.values import SchedulerMode
+from tests.support.pod_builders import budget, cordoned, node, pod, tainted
 from tests.unit.engine.pods.scenarios import Scenario, answers, case_ids, cases, forecast, wanted
 
 P2 = pod("p", 2, 10)
@@ -140,13 +140,13 @@ CASES = cases(SCENARIOS)
 
 
 @pytest.mark.parametrize(("name", "mode"), CASES, ids=case_ids(CASES))
-def test_scenario(name: str, mode: Mode) -> None:
+def test_scenario(name: str, mode: SchedulerMode) -> None:
     scenario = SCENARIOS[name]
     assert answers(forecast(scenario, mode)) == wanted(scenario, mode)
 
 
 def test_w_08_the_shortage_is_told() -> None:
-    found = forecast(SCENARIOS["W-08 evicting all lower pods is not enough"], Mode.V1_37, explain=True)
+    found = forecast(SCENARIOS["W-08 evicting all lower pods is not enough"], SchedulerMode.V1_37, explain=True)
     assert found.explanation is not None
     (verdict,) = found.explanation.nodes
     assert verdict.answer is NodeAnswer.STILL_INFEASIBLE
@@ -154,7 +154,7 @@ def test_w_08_the_shortage_is_told() -> None:
 
 
 def test_w_18_violations_are_counted() -> None:
-    found = forecast(SCENARIOS["W-18 budgets never forbid"], Mode.V1_37, explain=True)
+    found = forecast(SCENARIOS["W-18 budgets never forbid"], SchedulerMode.V1_37, explain=True)
     assert found.explanation is not None
     (verdict,) = found.explanation.nodes
     assert verdict.score is not None

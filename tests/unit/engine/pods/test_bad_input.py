@@ -3,12 +3,12 @@
 import pytest
 
 from config.api.meta import ObjectKey
-from engine.errors import InvalidObjectError
-from engine.pods.answer import ReasonCode
-from engine.pods.model import PodModel
 from engine.pods.predict import NotPendingError, predict_group, predict_pod
-from tests.builders import Json
-from tests.pod_builders import budget, gang, group, node, pod, tainted
+from engine.pods.state.model import PodModel
+from engine.pods.values.answer import ReasonCode
+from engine.vocabulary.errors import InvalidObjectError
+from tests.support.builders import Json
+from tests.support.pod_builders import budget, gang, group, node, pod, tainted
 
 BAD_EXPRESSION = {"matchExpressions": [{"key": "app", "operator": "Near"}]}
 

@@ -1,9 +1,9 @@
 """The live picture: whatever the order of events, it is the sum of what is there."""
 
 from config.api.meta import ObjectKey
-from engine.pods.model import PodModel
 from engine.pods.predict import predict_pod
-from tests.pod_builders import budget, group, node, pod
+from engine.pods.state.model import PodModel
+from tests.support.pod_builders import budget, group, node, pod
 
 KEY = ObjectKey("default", "a")
 NODE = ObjectKey("", "n1")
@@ -98,3 +98,20 @@ def test_equal_pods_share_what_they_have_in_common() -> None:
 
 def test_other_kinds_are_passed_over() -> None:
     assert not PodModel.of([{"kind": "ConfigMap", "metadata": {"name": "x"}}, {"kind": 3}]).nodes
+
+
+def test_S1_a_detached_model_stays_as_it_is_and_changes_nothing_here() -> None:
+    model = PodModel.of([node("n1"), pod("a", 4, 1, on="n1"), pod("p", 4, 10)])
+    twin = model.detached()
+    model.forget("Pod", KEY)
+    model.apply(node("n2", example__special=7))
+    model.apply(pod("b", 1, on="n1"))
+    assert (outcome(twin), used_cpu(twin), sorted(twin.nodes)) == ("preempting default/a", 4000, ["n1"])
+    assert (used_cpu(model), model.nodes["n1"].load.pods) == (1000, 1)
+    twin.put_pod(KEY, None)
+    twin.apply(node("n3", example__other=7))
+    assert (used_cpu(model), sorted(model.nodes)) == (1000, ["n1", "n2"])
+    assert "example/other" not in model.resources.names
+    assert "example/special" not in twin.resources.names
+    model.apply(pod("c", 1, on="n1"))
+    assert (used_cpu(model), used_cpu(twin)) == (2000, 0)

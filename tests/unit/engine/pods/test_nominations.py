@@ -1,20 +1,20 @@
 """Pods that are nominated to a node: room is held for them, and they look there first."""
 
-from engine.pods.answer import Forecast
-from engine.pods.values import Mode
-from tests.builders import Json
-from tests.pod_builders import gang, group, node, pod, terminating
+from engine.pods.values.answer import PodForecast
+from engine.pods.values.values import SchedulerMode
+from tests.support.builders import Json
+from tests.support.pod_builders import gang, group, node, pod, terminating
 from tests.unit.engine.pods.scenarios import Scenario, answers, forecast
 
 ON_N1 = {"nominatedNodeName": "n1"}
 ON_N2 = {"nominatedNodeName": "n2"}
 
 
-def lone(*objects: Json, mode: Mode = Mode.V1_37) -> Forecast:
+def lone(*objects: Json, mode: SchedulerMode = SchedulerMode.V1_37) -> PodForecast:
     return forecast(Scenario(objects), mode)
 
 
-def grouped(*objects: Json, mode: Mode = Mode.V1_37) -> Forecast:
+def grouped(*objects: Json, mode: SchedulerMode = SchedulerMode.V1_37) -> PodForecast:
     return forecast(Scenario(objects, asked="pg", is_group=True), mode)
 
 
@@ -44,7 +44,7 @@ def test_a_nominated_node_that_became_unsuitable_is_forgotten() -> None:
 
 def test_an_eviction_on_the_nominated_node_is_waited_for() -> None:
     leaving = terminating(pod("a", 4, 1, on="n1"), by_scheduler=True)
-    for mode in Mode:
+    for mode in SchedulerMode:
         found = lone(node("n1"), node("n2"), leaving, pod("b", 4, 1, on="n2"), pod("p", 4, 10, status=ON_N1), mode=mode)
         assert answers(found) == ["waiting (OngoingPreemption) @ n1"]
 
@@ -107,7 +107,7 @@ def test_release_36_holds_the_same_room() -> None:
         *(pod(name, 2, priority, on="n1") for name, priority in (("a", 1), ("b", 2), ("c", 3), ("d", 4))),
         pod("q", 2, 10, status=ON_N1),
         *gang("pg", 10, pod("p1", 2, 10, group="pg")),
-        mode=Mode.V1_36,
+        mode=SchedulerMode.V1_36,
     )
     assert answers(found) == ["preempting: a b"]
 
@@ -116,7 +116,7 @@ def test_release_36_nominates_who_fitted_before_any_eviction() -> None:
     found = grouped(
         *[node("n1"), node("n2"), pod("a", 4, 1, on="n2")],
         *gang("pg", 10, pod("p1", 4, 10, group="pg"), pod("p2", 4, 10, group="pg")),
-        mode=Mode.V1_36,
+        mode=SchedulerMode.V1_36,
     )
     assert answers(found) == ["preempting: a @ n1"]
 
@@ -148,7 +148,9 @@ def test_release_36_may_try_members_that_differ_in_their_nominations_in_either_o
     """The member that finds no room keeps its nomination, so it matters whose turn comes last."""
     last_first = pod("p3", 2, 10, group="pg")
     members = (pod("p1", 2, 10, group="pg", status=ON_N1), pod("p2", 2, 10, group="pg"), last_first)
-    found = grouped(node("n1"), node("n2"), pod("a", 4, 1, on="n2"), *gang("pg", 10, *members), mode=Mode.V1_36)
+    found = grouped(
+        node("n1"), node("n2"), pod("a", 4, 1, on="n2"), *gang("pg", 10, *members), mode=SchedulerMode.V1_36
+    )
     assert sorted(sorted(pod.name for pod in outcome.nominated) for outcome in found.outcomes) == [
         ["p1", "p2", "p3"],
         ["p1", "p3"],

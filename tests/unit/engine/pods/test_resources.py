@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from engine.pods.load import HOST_PORTS, NodeLoad
-from engine.pods.read_nodes import read_node
-from engine.pods.resources import ResourceNames, read_footprint
-from engine.pods.values import Footprint, HostPort
-from tests.builders import Json
-from tests.pod_builders import node, pod
+from engine.pods.reading.read_nodes import read_node
+from engine.pods.values.load import HOST_PORTS, NodeLoad
+from engine.pods.values.resources import ResourceNames, read_footprint
+from engine.pods.values.values import Footprint, HostPort
+from tests.support.builders import Json
+from tests.support.pod_builders import node, pod
 
 MIB = 1024**2
 EVERY = "0.0.0.0"  # noqa: S104 - a value to compare, nothing listens

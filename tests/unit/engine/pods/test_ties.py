@@ -2,21 +2,21 @@
 
 import pytest
 
-from engine.pods.answer import Forecast
-from engine.pods.node_order import heap_root
-from engine.pods.values import Mode
-from tests.builders import Json
-from tests.pod_builders import budget, gang, group, node, pod, tainted
+from engine.pods.search.node_order import heap_root
+from engine.pods.values.answer import PodForecast
+from engine.pods.values.values import SchedulerMode
+from tests.support.builders import Json
+from tests.support.pod_builders import budget, gang, group, node, pod, tainted
 from tests.unit.engine.pods.scenarios import Scenario, answers, forecast
 
 P1, P2 = pod("p", 1, 10), pod("p", 2, 10)
 
 
-def lone(*objects: Json, mode: Mode = Mode.V1_37) -> Forecast:
+def lone(*objects: Json, mode: SchedulerMode = SchedulerMode.V1_37) -> PodForecast:
     return forecast(Scenario(objects), mode)
 
 
-def grouped(*objects: Json, mode: Mode = Mode.V1_37) -> Forecast:
+def grouped(*objects: Json, mode: SchedulerMode = SchedulerMode.V1_37) -> PodForecast:
     return forecast(Scenario(objects, asked="pg", is_group=True), mode)
 
 
@@ -53,6 +53,7 @@ def test_a_pod_that_never_started_counts_as_youngest() -> None:
     assert answers(found) == ["preempting: b @ n1"]
 
 
+@pytest.mark.slow
 def test_too_many_equal_pods_are_not_all_listed() -> None:
     found = lone(node("n1", 20), *(pod(f"a{n}", 1, 1, on="n1") for n in range(20)), pod("p", 10, 10))
     assert not found.is_complete
@@ -170,7 +171,7 @@ def test_release_36_may_meet_any_member_of_a_group_first() -> None:
         group("g", 1, mode="all"),
         group("h", 1, mode="all"),
         *members(1, 2),
-        mode=Mode.V1_36,
+        mode=SchedulerMode.V1_36,
     )
     assert answers(found) == ["preempting: g1 g2", "preempting: h1 h2"]
 
@@ -179,7 +180,7 @@ def test_release_36_tries_unlike_members_in_any_order() -> None:
     found = grouped(
         *[node("n1", 8), pod("a", 8, 1, on="n1"), node("n2"), pod("b", 4, 2, on="n2")],
         *gang("pg", 10, pod("p1", 6, 10, group="pg"), pod("p2", 4, 10, group="pg"), pod("p3", 1, 10, group="pg")),
-        mode=Mode.V1_36,
+        mode=SchedulerMode.V1_36,
     )
     assert found.is_order_dependent
     assert answers(found) == ["preempting: a b", "unschedulable (StillInfeasible)"]
@@ -207,14 +208,14 @@ CAPRICIOUS = [
 
 def test_release_36_may_take_a_unit_back_only_after_another() -> None:
     """While n3 is emptier, p2 goes there and no other member fits beside a; once d is back there, p2 goes elsewhere."""
-    assert answers(grouped(*CAPRICIOUS, mode=Mode.V1_36)) == ["preempting: a b e f", "preempting: b c e f"]
+    assert answers(grouped(*CAPRICIOUS, mode=SchedulerMode.V1_36)) == ["preempting: a b e f", "preempting: b c e f"]
 
 
 def test_release_36_tries_members_that_never_waited_as_they_came() -> None:
     """A basic group is complete with its first member, so nobody is kept out of the queue."""
     large, small = pod("p1", 4, 10, group="pg"), pod("p2", 1, 10, group="pg")
     found = grouped(
-        node("n1"), *gang("pg", 10, small, large, pod("p3", 1, 10, group="pg"), minimum=None), mode=Mode.V1_36
+        node("n1"), *gang("pg", 10, small, large, pod("p3", 1, 10, group="pg"), minimum=None), mode=SchedulerMode.V1_36
     )
     assert [sorted(key.name for key in outcome.bound) for outcome in found.outcomes] == [["p2", "p3"]]
 
@@ -227,7 +228,7 @@ def test_release_36_charges_the_rest_of_a_group_only_until_one_pod_overdraws() -
         *[pod("s", 4, 0, on="n3", app="y", started=9), pod("t", 4, 0, on="n3", started=1)],
         *[group("g", 1, mode="all"), budget("x", 0), budget("y", 1)],
         *gang("pg", 10, pod("p", 4, 10, group="pg", only="n3")),
-        mode=Mode.V1_36,
+        mode=SchedulerMode.V1_36,
     )
     assert answers(found) == ["preempting: s", "preempting: t"]
 

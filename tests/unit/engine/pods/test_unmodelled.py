@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from engine.pods.answer import Forecast, Result
-from engine.pods.values import Mode
-from tests.builders import Json
-from tests.pod_builders import gang, group, node, pod
+from engine.pods.values.answer import PodCycleResult, PodForecast
+from engine.pods.values.values import SchedulerMode
+from tests.support.builders import Json
+from tests.support.pod_builders import gang, group, node, pod
 from tests.unit.engine.pods.scenarios import Scenario, forecast
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -22,8 +22,8 @@ def anti(*terms: Json) -> Json:
     return {"affinity": {"podAntiAffinity": {REQUIRED: list(terms)}}}
 
 
-def lone(*objects: Json) -> Forecast:
-    return forecast(Scenario([node("n1"), *objects]), Mode.V1_37)
+def lone(*objects: Json) -> PodForecast:
+    return forecast(Scenario([node("n1"), *objects]), SchedulerMode.V1_37)
 
 
 UNSUPPORTED = {
@@ -42,7 +42,7 @@ UNSUPPORTED = {
 @pytest.mark.parametrize(("field", "spec"), UNSUPPORTED.items(), ids=UNSUPPORTED)
 def test_what_the_preemptor_may_not_use(field: str, spec: Json) -> None:
     found = lone(pod("p", 1, 10, spec=spec))
-    assert found.outcome.result is Result.UNSUPPORTED
+    assert found.outcome.result is PodCycleResult.UNSUPPORTED
     assert found.outcome.reason is not None
     assert found.outcome.reason.text.startswith(f'Pod "default/p": {field}')
 
@@ -57,7 +57,7 @@ GROUP_FIELDS = {
 @pytest.mark.parametrize(("field", "spec"), GROUP_FIELDS.items(), ids=GROUP_FIELDS)
 def test_what_a_group_may_not_use(field: str, spec: Json) -> None:
     objects = [node("n1"), group("pg", 10, spec=spec), pod("p1", 1, 10, group="pg")]
-    found = forecast(Scenario(objects, asked="pg", is_group=True), Mode.V1_37)
+    found = forecast(Scenario(objects, asked="pg", is_group=True), SchedulerMode.V1_37)
     assert found.outcome.reason is not None
     assert found.outcome.reason.text == f'PodGroup "default/pg": {field}'
 
@@ -68,7 +68,7 @@ def test_a_victim_group_with_a_parent_is_not_guessed_at() -> None:
         pod("g1", 4, 1, on="n1", group="g"),
         pod("p", 4, 10),
     )
-    assert found.outcome.result is Result.UNSUPPORTED
+    assert found.outcome.result is PodCycleResult.UNSUPPORTED
 
 
 KEEPS_AWAY = {
@@ -84,7 +84,7 @@ KEEPS_AWAY = {
 @pytest.mark.parametrize(("spec", "matters"), KEEPS_AWAY.values(), ids=KEEPS_AWAY)
 def test_bound_pods_that_keep_others_away(spec: Json, *, matters: bool) -> None:
     found = lone(pod("a", 1, 1, on="n1", spec=spec), pod("p", 1, 10, app="p"))
-    assert (found.outcome.result is Result.UNSUPPORTED) is matters
+    assert (found.outcome.result is PodCycleResult.UNSUPPORTED) is matters
 
 
 APPROXIMATE = {
@@ -97,7 +97,7 @@ APPROXIMATE = {
 @pytest.mark.parametrize(("spec", "metadata"), APPROXIMATE.values(), ids=APPROXIMATE)
 def test_wishes_are_marked(spec: Json, metadata: Json) -> None:
     found = lone(pod("p", 1, 10, spec=spec, metadata=metadata))
-    assert found.outcome.result is Result.SCHEDULED
+    assert found.outcome.result is PodCycleResult.SCHEDULED
     assert len(found.approximate) == 1
 
 
@@ -126,5 +126,5 @@ def test_gang_members_are_all_looked_at() -> None:
         node("n1"),
         *gang("pg", 10, pod("p1", 1, 10, group="pg"), pod("p2", 1, 10, group="pg", spec=anti(term()))),
     ]
-    found = forecast(Scenario(objects, asked="pg", is_group=True), Mode.V1_37)
-    assert found.outcome.result is Result.UNSUPPORTED
+    found = forecast(Scenario(objects, asked="pg", is_group=True), SchedulerMode.V1_37)
+    assert found.outcome.result is PodCycleResult.UNSUPPORTED

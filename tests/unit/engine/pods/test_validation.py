@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from engine.pods.priorities import PriorityClass, PriorityClasses
-from engine.pods.read_groups import read_group
-from engine.pods.validation import Severity, diagnose, is_examined
-from tests.builders import Json
-from tests.pod_builders import group
+from engine.pods.reading.read_groups import read_group
+from engine.pods.reading.validation import ObjectSeverity, diagnose, is_examined
+from engine.pods.values.priorities import PriorityClass, PriorityClasses
+from tests.support.builders import Json
+from tests.support.pod_builders import group
 
 CLASSES = PriorityClasses()
 CLASSES.add(PriorityClass("high", 1000, never_preempts=True, is_default=False))
@@ -169,7 +169,7 @@ def test_a_name_must_be_a_label() -> None:
 
 def test_whole_group_disruption_of_a_basic_group_is_remarked_on() -> None:
     (remark,) = diagnose(spec(schedulingPolicy={"basic": {}}, disruptionMode={"all": {}}), CLASSES)
-    assert remark.severity is Severity.WARNING
+    assert remark.severity is ObjectSeverity.WARNING
     assert not remark.is_error
 
 

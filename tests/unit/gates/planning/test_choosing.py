@@ -5,15 +5,17 @@ from typing import Any
 
 import pytest
 
-from engine.forecasting.forecast import Cost, Forecast, Verdict
-from engine.planning.outlook import Outlook
-from gates.planning.choosing import Choice, Prospect, choose_worker
-from gates.settings import Dispatcher, GatePolicy, Settings, UngatedPolicy
-from gates.view import GateSupport, Reach
+from engine.forecasting.forecast import Cost, Forecast, ForecastVerdict
+from engine.planning.prospect import Outlook
+from gates.model.settings import Dispatcher, GatePolicy, Settings, UngatedPolicy
+from gates.model.view import GateSupport, Reach
+from gates.planning.choosing import PlannedWorker, Prospect, choose_worker
 from tests.unit.gates.groups import NOW
 
 
-def prospect(name: str, verdict: Verdict | None, *, victims: int = 0, borrowing: int = 0, **fields: Any) -> Prospect:
+def prospect(
+    name: str, verdict: ForecastVerdict | None, *, victims: int = 0, borrowing: int = 0, **fields: Any
+) -> Prospect:
     position = int(name.removeprefix("w"))
     if verdict is None:
         return Prospect(name, position, Reach.LOST, problem="no route to host")
@@ -21,89 +23,89 @@ def prospect(name: str, verdict: Verdict | None, *, victims: int = 0, borrowing:
     return replace(Prospect(name, position, outlook=Outlook(forecast)), **fields)
 
 
-FITS, PREEMPTS, CANNOT, LOST = Verdict.FITS, Verdict.PREEMPTS, Verdict.CANNOT, None
-FIRST_ADMITS = "it fits there without preemption; of several the first to admit wins"
-FIRST_ASKS = "the first to ask preempts; at the same moment the order of the MultiKueueConfig tells"
+FITS, PREEMPTS, CANNOT, LOST = ForecastVerdict.FITS, ForecastVerdict.PREEMPTS, ForecastVerdict.CANNOT, None
+FIRST_ADMITS = "it fits there without preemption; if it fits on several, the first to admit wins"
+FIRST_ASKS = "the first to ask preempts; ties follow the order of the MultiKueueConfig"
 LEAST = Settings(policy=GatePolicy.LEAST_DISRUPTION)
 FORECAST_FIRST = Settings(dispatcher=Dispatcher.FORECAST_FIRST)
 
-CASES: dict[str, tuple[list[Prospect], Settings, Choice]] = {
+CASES: dict[str, tuple[list[Prospect], Settings, PlannedWorker]] = {
     "the only one where it fits": (
         [prospect("w1", PREEMPTS), prospect("w2", FITS), prospect("w3", CANNOT)],
         Settings(),
-        Choice("w2", "it is the only one where it fits without preemption"),
+        PlannedWorker("w2", "it is the only one where it fits without preemption"),
     ),
     "several fit: who admits first is not known": (
         [prospect("w1", FITS), prospect("w2", CANNOT), prospect("w3", FITS)],
         Settings(),
-        Choice("w1", FIRST_ADMITS, ("w3",)),
+        PlannedWorker("w1", FIRST_ADMITS, ("w3",)),
     ),
     "ForecastFirst takes the one that borrows least": (
         [prospect("w1", FITS, borrowing=1), prospect("w2", FITS)],
         FORECAST_FIRST,
-        Choice("w2", "it fits there without preemption, and ForecastFirst tries it alone at first"),
+        PlannedWorker("w2", "it fits there without preemption, and ForecastFirst tries it alone first"),
     ),
     "ForecastFirst sends it everywhere if it fits nowhere": (
         [prospect("w1", PREEMPTS), prospect("w2", CANNOT)],
         FORECAST_FIRST,
-        Choice("w1", "it is the only one that would make room, by preemption"),
+        PlannedWorker("w1", "it is the only one that can make room by preemption"),
     ),
     "several would preempt: the first to ask does": (
         [prospect("w1", PREEMPTS, victims=3), prospect("w2", PREEMPTS, victims=1)],
         Settings(),
-        Choice("w1", FIRST_ASKS, ("w2",)),
+        PlannedWorker("w1", FIRST_ASKS, ("w2",)),
     ),
     "LeastDisruption takes the cheapest": (
         [prospect("w1", PREEMPTS, victims=3), prospect("w2", PREEMPTS, victims=1)],
         LEAST,
-        Choice("w2", "its preemption costs least, which LeastDisruption goes by"),
+        PlannedWorker("w2", "LeastDisruption chooses it: its preemption disrupts least"),
     ),
     "LeastDisruption does not go by forecasts that were wrong lately": (
         [prospect("w1", PREEMPTS, victims=3, reliable=False), prospect("w2", PREEMPTS, victims=9, reliable=False)],
         LEAST,
-        Choice("w1", FIRST_ASKS, ("w2",)),
+        PlannedWorker("w1", FIRST_ASKS, ("w2",)),
     ),
     "PreferNoPreemption waits, and then goes by who asked first": (
         [prospect("w1", PREEMPTS), prospect("w2", PREEMPTS)],
         Settings(policy=GatePolicy.PREFER_NO_PREEMPTION),
-        Choice("w1", FIRST_ASKS, ("w2",)),
+        PlannedWorker("w1", FIRST_ASKS, ("w2",)),
     ),
     "Incremental begins with the first few": (
         [prospect("w1", PREEMPTS), prospect("w2", FITS)],
         Settings(dispatcher=Dispatcher.INCREMENTAL, step_size=1),
-        Choice("w1", "it is the only one that would make room, by preemption"),
+        PlannedWorker("w1", "it is the only one that can make room by preemption"),
     ),
     "Incremental goes on where the first few cannot": (
         [prospect("w1", CANNOT), prospect("w2", FITS)],
         Settings(dispatcher=Dispatcher.INCREMENTAL, step_size=1),
-        Choice("w2", "it is the only one where it fits without preemption"),
+        PlannedWorker("w2", "it is the only one where it fits without preemption"),
     ),
     "External: somebody else nominates": (
         [prospect("w1", FITS)],
         Settings(dispatcher=Dispatcher.EXTERNAL),
-        Choice("w1", "it fits there without preemption, if the controller that nominates allows it"),
+        PlannedWorker("w1", "it fits there without preemption, if the external dispatcher nominates it"),
     ),
     "it fits nowhere": (
         [prospect("w1", CANNOT), prospect("w2", CANNOT)],
         Settings(),
-        Choice("", "no worker would take it now"),
+        PlannedWorker("", "no worker would admit it now"),
     ),
     "it fits nowhere that can be seen": (
         [prospect("w1", CANNOT), prospect("w2", LOST)],
         Settings(),
-        Choice("", "no worker is known to take it; about some nothing can be said"),
+        PlannedWorker("", "no worker is known to admit it, and for some there is no forecast"),
     ),
     "what is ambiguous is no promise": (
-        [prospect("w1", Verdict.AMBIGUOUS), prospect("w2", Verdict.UNSUPPORTED)],
+        [prospect("w1", ForecastVerdict.AMBIGUOUS), prospect("w2", ForecastVerdict.UNSUPPORTED)],
         Settings(),
-        Choice("", "no worker is known to take it; about some nothing can be said"),
+        PlannedWorker("", "no worker is known to admit it, and for some there is no forecast"),
     ),
-    "there are no workers": ([], Settings(), Choice("", "no worker would take it now")),
+    "there are no workers": ([], Settings(), PlannedWorker("", "no worker would admit it now")),
 }
 
 
 @pytest.mark.parametrize(("prospects", "settings", "want"), CASES.values(), ids=CASES)
-def test_the_choice(prospects: list[Prospect], settings: Settings, want: Choice) -> None:
+def test_the_choice(prospects: list[Prospect], settings: Settings, want: PlannedWorker) -> None:
     assert choose_worker(prospects, NOW, settings, {}) == want
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from gates.jobs.kinds import SHIPPED
 from gates.jobs.reading import ManifestFieldError
-from gates.planning.wanted import PriorityClass, read_wanted, workload_of
-from tests.builders import workload
-from tests.job_builder import JobBuilder, job
+from gates.planning.wanted import PrioritySource, read_wanted, workload_of
+from tests.support.builders import workload
+from tests.support.job_builder import JobBuilder, job
 
 KINDS = {kind.gvk: kind for kind in SHIPPED if kind.integration == "batch/job"}
 
@@ -20,7 +20,7 @@ def named() -> JobBuilder:
 def test_a_job_becomes_the_workload_that_a_worker_would_get() -> None:
     wanted = read_wanted(named().annotate("kueue.x-k8s.io/preemption-cost", "9").raw, "other", KINDS)
     assert (wanted.kind, wanted.namespace, wanted.name, wanted.queue) == ("Job", "ns", "train", "main")
-    assert wanted.priority_class == PriorityClass("scheduling.k8s.io", "")
+    assert wanted.priority_class == PrioritySource("scheduling.k8s.io", "")
     assert wanted.remarks == ()
     raw = workload_of(wanted, 7, 0)
     assert raw["spec"]["priority"] == 7
@@ -39,10 +39,10 @@ def test_the_namespace_is_that_of_the_manifest_else_the_given_one() -> None:
 def test_a_label_names_the_priority_before_the_pods_do() -> None:
     labelled = named().priority_class("urgent")
     labelled.raw["spec"]["template"]["spec"]["priorityClassName"] = "pods"
-    assert read_wanted(labelled.raw, "", KINDS).priority_class == PriorityClass("kueue.x-k8s.io", "urgent")
+    assert read_wanted(labelled.raw, "", KINDS).priority_class == PrioritySource("kueue.x-k8s.io", "urgent")
     unlabelled = named()
     unlabelled.raw["spec"]["template"]["spec"]["priorityClassName"] = "pods"
-    assert read_wanted(unlabelled.raw, "", KINDS).priority_class == PriorityClass("scheduling.k8s.io", "pods")
+    assert read_wanted(unlabelled.raw, "", KINDS).priority_class == PrioritySource("scheduling.k8s.io", "pods")
 
 
 def test_what_a_user_may_have_forgotten_is_remarked() -> None:
@@ -71,7 +71,7 @@ def test_a_workload_of_the_old_version_is_converted() -> None:
             "priorityClassSource": "kueue.x-k8s.io/workloadpriorityclass",
         },
     }
-    assert read_wanted(old, "", KINDS).priority_class == PriorityClass("kueue.x-k8s.io", "urgent")
+    assert read_wanted(old, "", KINDS).priority_class == PrioritySource("kueue.x-k8s.io", "urgent")
 
 
 def odd(**spec: Any) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def odd(**spec: Any) -> dict[str, Any]:
 
 
 REFUSED: dict[str, tuple[Any, str]] = {
-    "no map": ([1], "a manifest is not allowed to be anything but a map"),
+    "no map": ([1], "a manifest must be a map"),
     "no name": ({"apiVersion": "batch/v1", "kind": "Job"}, "metadata.name is missing"),
     "a kind that is not switched on": (
         {"apiVersion": "ray.io/v1", "kind": "RayJob", "metadata": {"name": "x"}},

@@ -1,0 +1,1 @@
+"""Files and YAML documents, with the line of every value."""

@@ -1,0 +1,1 @@
+"""Which flavors suit a pod: taints, tolerations and node affinity."""

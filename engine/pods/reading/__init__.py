@@ -1,0 +1,1 @@
+"""Pods, nodes and PodGroups as read from Kubernetes objects."""

@@ -1,0 +1,1 @@
+"""The state of a cluster's nodes during a cycle."""

@@ -1,0 +1,1 @@
+"""The values of pod scheduling: pods, nodes, groups, resources and answers."""

@@ -1,0 +1,1 @@
+"""The answer to one question: what would happen if this Workload were tried now."""

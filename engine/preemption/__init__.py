@@ -1,1 +1,0 @@
-"""Whom to preempt: candidates in order, and the two target searches."""

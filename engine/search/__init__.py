@@ -1,0 +1,1 @@
+"""The search of a scheduling cycle: flavors for a Workload, and the victims that make room for it."""

@@ -1,0 +1,114 @@
+"""How good a flavor is, and which of several is the best.
+
+The rules of a ClusterQueue's `flavorFungibility`: what stops the search, and what beats what.
+"""
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Final, NamedTuple
+
+from engine.objects.specs import FlavorFungibility, FungibilityPolicy, FungibilityPreference
+from engine.vocabulary.assignment import LAST_FLAVOR_TRIED, AssignmentMode, FlavorChoice
+
+
+class Possibility(IntEnum):
+    """How well a flavor would serve; ordered, worst first."""
+
+    NO_FIT = 0
+    NO_CANDIDATES = 1
+    PREEMPT = 2
+    RECLAIM = 3
+    FIT = 4
+
+    @property
+    def mode(self) -> AssignmentMode:
+        """What it means for the workload."""
+        if self is Possibility.NO_FIT:
+            return AssignmentMode.NO_FIT
+        return AssignmentMode.FIT if self is Possibility.FIT else AssignmentMode.PREEMPT
+
+
+class Grade(NamedTuple):
+    """How well a flavor would serve, and from how far its quota would come."""
+
+    possibility: Possibility
+    borrow_level: int
+
+
+BEST_GRADE: Final = Grade(Possibility.FIT, 0)
+
+
+@dataclass(slots=True)
+class FoundFlavors:
+    """The flavors found for some resources, or why there are none."""
+
+    choices: dict[str, FlavorChoice] = field(default_factory=dict)
+    reasons: list[str] = field(default_factory=list)
+    error: str | None = None
+
+
+class FlavorScan:
+    """The best flavor of a resource group so far."""
+
+    def __init__(self, fungibility: FlavorFungibility, has_fungibility: bool) -> None:
+        self._fungibility = fungibility
+        self._has_fungibility = has_fungibility
+        self._choices: dict[str, FlavorChoice] = {}
+        self._grade: Grade | None = None
+        self.attempted = LAST_FLAVOR_TRIED
+        self.reasons: list[str] = []
+
+    def offer(self, grade: Grade, choices: dict[str, FlavorChoice]) -> bool:
+        """Keep a flavor if it is better; tell whether the search ends here."""
+        if not self._has_fungibility:
+            best = Possibility.NO_FIT if self._grade is None else self._grade.possibility
+            if grade.possibility > best:
+                self._grade, self._choices = grade, choices
+            return grade.possibility is Possibility.FIT
+        if not should_try_next(grade, self._fungibility):
+            self._grade, self._choices = grade, choices
+            return True
+        if self._grade is None:
+            better = grade.possibility is not Possibility.NO_FIT
+        else:
+            better = is_preferred(grade, self._grade, self._fungibility.preference)
+        if better:
+            self._grade, self._choices = grade, choices
+        return False
+
+    def result(self, *, is_last: bool) -> FoundFlavors:
+        """Return the best flavor, and the reasons against all of them unless it can be used at once."""
+        choices = self._choices
+        if self._has_fungibility:
+            tried = LAST_FLAVOR_TRIED if is_last else self.attempted
+            choices = {
+                resource: FlavorChoice(choice.flavor, choice.mode, choice.borrow_level, tried)
+                for resource, choice in choices.items()
+            }
+        fits = self._grade is not None and self._grade.possibility is Possibility.FIT
+        return FoundFlavors(choices, [] if fits else self.reasons)
+
+
+def should_try_next(grade: Grade, fungibility: FlavorFungibility) -> bool:
+    """Tell whether the search goes on although this flavor was graded so."""
+    possibility = grade.possibility
+    if possibility in (Possibility.NO_FIT, Possibility.NO_CANDIDATES):
+        return True
+    try_next = FungibilityPolicy.TRY_NEXT_FLAVOR
+    if possibility is not Possibility.FIT and fungibility.when_can_preempt is try_next:
+        return True
+    return grade.borrow_level > 0 and fungibility.when_can_borrow is try_next
+
+
+def is_preferred(a: Grade, b: Grade, preference: FungibilityPreference) -> bool:
+    """Tell whether flavor `a` is strictly better than flavor `b`."""
+    if a.possibility is Possibility.NO_FIT:
+        return False
+    if b.possibility is Possibility.NO_FIT:
+        return True
+    a_is_stuck = a.possibility is Possibility.NO_CANDIDATES
+    if a_is_stuck != (b.possibility is Possibility.NO_CANDIDATES):
+        return not a_is_stuck
+    by_mode = (a.possibility, -a.borrow_level) > (b.possibility, -b.borrow_level)
+    by_distance = (-a.borrow_level, a.possibility) > (-b.borrow_level, b.possibility)
+    return by_distance if preference is FungibilityPreference.PREEMPTION_OVER_BORROWING else by_mode

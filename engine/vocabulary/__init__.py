@@ -1,0 +1,1 @@
+"""The words of the engine: decisions, assignments, messages, feature gates, errors."""

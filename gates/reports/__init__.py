@@ -1,0 +1,1 @@
+"""How decisions are presented: explanations, descriptions, timelines, records."""

@@ -1,0 +1,1 @@
+"""Decisions beside those about a Workload: leftovers on workers, leadership."""

@@ -1,0 +1,1 @@
+"""The kinds that a local cluster serves."""

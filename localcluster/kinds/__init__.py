@@ -1,0 +1,1 @@
+"""What a kind of the local API server is: schema, validation, defaults, columns."""

@@ -1,0 +1,1 @@
+"""The daemon put together: its parts, what wakes them, how it starts, reloads and stops."""

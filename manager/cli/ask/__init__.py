@@ -1,0 +1,1 @@
+"""Commands that ask a running daemon, or the hub where there is none."""

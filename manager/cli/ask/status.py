@@ -1,0 +1,85 @@
+"""`turnstile status`: workers, Workloads, gates and forecasts, or counts of them."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from config.api.meta import Obj
+from config.types.syntax import printable
+from manager.cli.ask.listings import listing_of
+from manager.cli.ask.sources import AnswerSource
+from manager.cli.conventions.hub import namespace_of
+from manager.cli.conventions.optiongroups import with_option_groups
+from manager.cli.conventions.options import DaemonOptions, NamespaceScope, Presentation, Watching
+from manager.cli.conventions.output import Report, TableView, show
+from manager.cli.conventions.terminal import TerminalScreen, Tone
+from manager.cli.conventions.watching import follow
+
+
+class StatusSubject(StrEnum):
+    """What can be listed."""
+
+    WORKLOADS = "workloads"
+    WORKERS = "workers"
+    GATES = "gates"
+    FORECASTS = "forecasts"
+
+
+@with_option_groups
+def status(
+    subject: Annotated[StatusSubject | None, typer.Argument(help="What to list; by default, only counts.")] = None,
+    *,
+    scope: NamespaceScope,
+    presentation: Presentation,
+    watching: Watching,
+    connection: DaemonOptions,
+) -> None:
+    """Show workers, Workloads, gates and forecasts. Asks the daemon, or the hub if no daemon answers."""
+    source = AnswerSource(connection)
+    is_overview = subject is None and scope.namespace is None
+    namespace = None if is_overview else namespace_of(scope, connection)
+
+    def fetch() -> TableView | Report:
+        answer = source.ask(subject or "overview", namespace=namespace)
+        if subject is None:
+            return _overview(answer)
+        return listing_of(subject, answer, has_namespaces=namespace is None)
+
+    if watching.watch:
+        follow(fetch, presentation.output)
+    else:
+        show(fetch(), presentation.output)
+
+
+def _overview(answer: Obj) -> Report:
+    body = {"source": answer["source"], "asOf": answer["now"]}
+    body |= {key: value for key, value in answer.items() if key not in ("source", "now")}
+    state = {key: value for key, value in body.items() if key != "asOf"}
+    return Report("Overview", body, lambda screen, _wide: _lines(body, screen), [], state)
+
+
+def _lines(body: Obj, screen: TerminalScreen) -> list[str]:
+    workers = body["workers"]
+    away = screen.paint(f", away: {printable(', '.join(workers['away']))}", Tone.BAD) if workers["away"] else ""
+    doubted = workers["unreliable"]
+    doubt = screen.paint(f", forecasts unreliable: {printable(', '.join(doubted))}", Tone.BAD) if doubted else ""
+    return [
+        f"daemon     {printable(_daemon(body.get('daemon')))}",
+        f"workers    {workers['connected']} of {workers['total']} connected{away}{doubt}",
+        f"workloads  {_counted(body['workloads'])}",
+        f"gates      {_counted(body['gates'])}",
+        f"forecasts  {_counted(body['forecasts'])}",
+    ]
+
+
+def _daemon(daemon: Obj | None) -> str:
+    if daemon is None:
+        return "does not answer"
+    acts = "acts" if daemon["acts"] else "is standby"
+    return f"{daemon['version']} {acts} for {daemon['origin']}, hub {daemon['hub']}"
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    return printable(", ".join(f"{count} {word}" for word, count in counts.items()) or "none")

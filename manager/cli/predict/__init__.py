@@ -1,0 +1,1 @@
+"""`turnstile predict` and `turnstile predict-pods`: what one scheduling cycle would do."""

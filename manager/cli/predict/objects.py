@@ -1,0 +1,25 @@
+"""Manifests of Kueue objects, brought to the version that the engine reads, and checked."""
+
+from collections.abc import Sequence
+
+from engine.objects.convert import to_v1beta2
+from engine.objects.validate_objects import check_object
+from engine.vocabulary.errors import InvalidObjectError
+from manager.cli.conventions.manifests import Manifest, ManifestError, read_manifests
+
+
+def load_manifests(names: Sequence[str]) -> list[Manifest]:
+    """Read and check every object in the named files, directories and standard input."""
+    return list(map(_checked, read_manifests(names)))
+
+
+def _checked(manifest: Manifest) -> Manifest:
+    """Bring an object to the version that the engine reads, and refuse it if it cannot be used."""
+    if manifest.is_configuration:
+        return manifest
+    try:
+        raw = to_v1beta2(manifest.raw)
+        check_object(raw)
+    except InvalidObjectError as error:
+        raise ManifestError(f"{manifest.source}: {error}") from None
+    return Manifest(raw, manifest.source)

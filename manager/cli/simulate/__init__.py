@@ -1,0 +1,1 @@
+"""`turnstile simulate`: cycle after cycle until nothing changes."""

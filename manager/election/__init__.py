@@ -1,0 +1,1 @@
+"""Leader election among daemons by a Lease, and what being the leader allows."""

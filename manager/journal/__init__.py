@@ -1,0 +1,1 @@
+"""The record of decisions on disk: writing, thinning, reading, replaying."""

@@ -1,0 +1,1 @@
+"""Structured logs: set-up, redaction of secrets, suppression of repetitions."""

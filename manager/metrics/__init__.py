@@ -1,0 +1,1 @@
+"""The metrics: their families, their catalogue and those of the process itself."""

@@ -1,0 +1,1 @@
+"""The process: systemd notification, event loop, supervision of tasks, threads, work budgets, file locks."""

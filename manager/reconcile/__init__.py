@@ -1,0 +1,1 @@
+"""One Workload at a time: take a snapshot, decide, execute the actions."""

@@ -1,0 +1,1 @@
+"""What the daemon answers: metrics, health and the API, over HTTP and a local socket."""

@@ -1,0 +1,1 @@
+"""Work beside reconciling: conditions, leftovers on workers, other controllers, expiring credentials."""

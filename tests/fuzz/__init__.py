@@ -1,0 +1,1 @@
+"""Raw HTTP answers of every shape, against the real client of a worker."""

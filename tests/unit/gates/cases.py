@@ -1,0 +1,52 @@
+"""Cases of the decision table, and the actions that they expect."""
+
+from dataclasses import dataclass
+
+from gates.model.actions import (
+    Action,
+    EmitEvent,
+    PatchHubStatus,
+)
+from gates.model.settings import Settings, UngatedPolicy
+from gates.model.view import (
+    CheckState,
+    Replica,
+    WorkloadView,
+)
+from tests.unit.gates.groups import (
+    NOW,
+    SETTINGS,
+    condition,
+    replica,
+)
+
+SEQUENTIAL = {"w2": UngatedPolicy.SEQUENTIAL, "w3": UngatedPolicy.SEQUENTIAL}
+
+
+@dataclass(frozen=True)
+class Case:
+    group: WorkloadView
+    want: tuple[Action, ...] = ()
+    want_requeue: int | None = None
+    settings: Settings = SETTINGS
+    want_notes: tuple[str, ...] = ()
+
+
+def retry(text: str, requeue_after_seconds: int | None = None) -> PatchHubStatus:
+    return PatchHubStatus(check_state=CheckState.RETRY, check_message=text, requeue_after_seconds=requeue_after_seconds)
+
+
+def nominates(*clusters: str, holding: str = "", note: str = "") -> PatchHubStatus:
+    """Nominate clusters, and tell in the same write who will hold a copy (by default all of them)."""
+    text = f"Pending on {holding or ', '.join(clusters)}{note and '; '}{note}"
+    return PatchHubStatus(nominated=clusters, check_message=text)
+
+
+def ready(cluster: str) -> tuple[PatchHubStatus, EmitEvent]:
+    text = f'The workload was admitted on "{cluster}"'
+    patch = PatchHubStatus(check_state=CheckState.READY, check_message=text, cluster_name=cluster, nominated=())
+    return patch, EmitEvent("MultiKueue", text)
+
+
+def admitted(name: str, at: int = NOW) -> Replica:
+    return replica(name, condition("QuotaReserved", at=at), condition("Admitted", at=at))

@@ -1,0 +1,1 @@
+"""Single questions to a cluster: version, permissions, tokens, API discovery."""

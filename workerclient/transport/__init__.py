@@ -1,0 +1,1 @@
+"""Requests: session, credentials, retries, budget and circuit breaker."""

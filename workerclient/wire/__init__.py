@@ -1,0 +1,1 @@
+"""Bytes and objects: decoding, lines of a watch, TLS, clock skew, fencing."""
