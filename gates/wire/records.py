@@ -11,8 +11,9 @@ from typing import Final
 
 from config.api.meta import Condition, Obj, ObjectKey
 from config.names import KUEUE_GROUP, MULTIKUEUE_NAME
+from engine.vocabulary.gate_dialect import GateDialect
 from gates.model import marks
-from gates.model.dialect import GateEntry, gate_entries
+from gates.model.dialect import GateEntry, gate_entries, gate_opened_ns
 from gates.model.fields import (
     block,
     compact_json,
@@ -169,8 +170,16 @@ class ReplicaRecord:
     @property
     def is_finished(self) -> bool:
         """Tell whether the worker is done with it."""
-        finished = self.conditions.get("Finished")
-        return finished is not None and finished.status == "True"
+        return self._is_true("Finished")
+
+    def waits_behind_gate(self, dialect: GateDialect) -> bool:
+        """Tell whether it has no quota and cannot get any by preempting."""
+        is_gated = MULTIKUEUE_NAME in self.spec_gates and gate_opened_ns(self.gates, dialect) is None
+        return is_gated and not self._is_true("QuotaReserved")
+
+    def _is_true(self, condition: str) -> bool:
+        found = self.conditions.get(condition)
+        return found is not None and found.status == "True"
 
 
 @refuses_odd_shapes

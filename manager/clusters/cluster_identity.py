@@ -82,6 +82,7 @@ class ClusterIdentities:
         self._problems: dict[str, str] = {}
         self._marks: dict[str, frozenset[str]] = {}
         self._known: dict[str, KnownCluster] = {}
+        self._given_up: frozenset[str] = frozenset()
         self._is_loaded = False
         self._changed = asyncio.Event()
         self.names = Names()
@@ -223,6 +224,13 @@ class ClusterIdentities:
         }
         for name in sorted({*changed, *(names.current(name) for name in changed)}):
             self._tell(name)
+        self._note_given_up(frozenset(name for name in listed if self._lost_workers.is_given_up(name)))
+
+    def _note_given_up(self, names: frozenset[str]) -> None:
+        """Report the listed workers that count as lost from now on: nothing waits any longer for what they are."""
+        news, self._given_up = names - self._given_up, names
+        for name in sorted(news):
+            self._on_change(name)
 
     async def run(self) -> None:
         """Write down what is known until cancelled."""

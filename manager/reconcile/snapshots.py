@@ -136,7 +136,13 @@ class Snapshots:
         followed = self._followed(listed, record)
         over = departed or record.is_true("Finished")
         near = {name: at for name, at in followed.items() if not over or self._may_hold(name, record, jobs)}
-        far = {name for name in self._links if name not in followed and self._may_hold(name, record, jobs)}
+        far = {
+            name
+            for name in self._links
+            if name not in followed
+            and self._may_hold(name, record, jobs)
+            and (over or not self._may_be_renamed(name, listed, record, jobs))
+        }
         chosen = self._chosen(record, departed=departed) - followed.keys()
         return {**near, **dict.fromkeys(sorted(far | chosen))}
 
@@ -175,6 +181,18 @@ class Snapshots:
         there = self._remote_jobs.find(link, claim_of(record, jobs))
         key = record.key
         return link.replica(key) is not None or bool(there.own or there.unreadable)
+
+    def _may_be_renamed(self, name: str, listed: tuple[str, ...], record: HubRecord, jobs: HubJobs) -> bool:
+        """Tell whether an unlisted worker's replica may turn out to be that of a listed worker still to be identified.
+
+        Only one that waits behind its gate is left alone for that long: others may preempt, or run the work twice.
+        """
+        if self._identities is None or not self._identities.awaits(name, listed):
+            return False
+        link = self._links[name]
+        replica = link.replica(record.key)
+        is_waiting = isinstance(replica, ReplicaRecord) and replica.waits_behind_gate(link.dialect)
+        return is_waiting and not self._remote_jobs.find(link, claim_of(record, jobs)).own
 
     def config_is_readable(self, record: HubRecord) -> bool:
         """Return whether the Workload's check leads to a list of clusters."""

@@ -64,6 +64,62 @@ async def test_F4_a_job_survives_a_renaming_that_only_marks_can_tell(
 
 
 @pytest.mark.parametrize("rules", [None, WITHOUT_NAMESPACES], ids=["identified", "unidentified"])
+async def test_F4_a_waiting_replica_survives_a_renaming_whose_list_arrives_first(
+    tmp_path: Path, rules: tuple[Allow, ...] | None
+) -> None:
+    async with running(tmp_path, "w1", limited={"w1": rules} if rules else None) as world:
+        world.queue()
+        await world.until(world["w1"].has_workload)
+        lives = Lives(world, "w1")
+        world.list_workers("w1-new")
+        await world.pass_time(30)
+        world.hub.delete("multikueueclusters", "w1", KUEUE, "")
+        name_again(world, "w1-new", "w1")
+        await known_as(world, "w1-new", "Active")
+        await world.pass_time(LOST_SECONDS + 60)
+        assert (lives.made, lives.removed) == (0, 0)
+        world["w1"].admit()
+        await world.until(lambda: world.check()["state"] == "Ready")
+
+
+async def test_F4_a_waiting_replica_is_removed_once_the_listed_name_counts_as_lost(tmp_path: Path) -> None:
+    async with running(tmp_path, "w1") as world:
+        world.queue()
+        await world.until(world["w1"].has_workload)
+        world.list_workers("never")
+        await world.pass_time(LOST_SECONDS - 60)
+        assert world["w1"].has_workload()
+        await world.pass_time(120)
+        assert not world["w1"].has_workload()
+
+
+async def test_F4_an_admitted_replica_on_an_unlisted_worker_is_removed_at_once(tmp_path: Path) -> None:
+    async with running(tmp_path, "w1") as world:
+        world.queue()
+        await world.until(world["w1"].has_workload)
+        world.list_workers("w1-new")
+        await world.settled()
+        assert world["w1"].has_workload(), "it may be that of the listed name"
+        world["w1"].admit()
+        await world.until(lambda: not world["w1"].has_workload())
+
+
+async def test_F4_a_waiting_replica_is_removed_once_the_listed_name_is_another_cluster(tmp_path: Path) -> None:
+    async with running(tmp_path, "w1", "w2") as world:
+        world.list_workers("w1")
+        world.hub.delete("multikueueclusters", "w2", KUEUE, "")
+        await world.settled()
+        world.queue()
+        await world.until(world["w1"].has_workload)
+        world.list_workers("w3")
+        await world.pass_time(30)
+        assert world.holders() == ["w1"], "the listed name may be that cluster's new one"
+        name_again(world, "w3", "w2")
+        await known_as(world, "w3", "Active")
+        await world.pass_until(lambda: world.holders() == ["w2"])
+
+
+@pytest.mark.parametrize("rules", [None, WITHOUT_NAMESPACES], ids=["identified", "unidentified"])
 async def test_F4_of_three_names_in_one_list_the_first_may_go(tmp_path: Path, rules: tuple[Allow, ...] | None) -> None:
     async with running(tmp_path, "w1", limited={"w1": rules} if rules else None) as world:
         await won_by(world)
