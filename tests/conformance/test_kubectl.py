@@ -198,7 +198,7 @@ async def test_wait_for_deletion(api: Api, kubectl: Kubectl) -> None:
 async def test_watch(api: Api, kubectl: Kubectl) -> None:
     at = LOCAL_QUEUES.at(kubectl.namespace)
     (await api.post(at, local_queue("a"))).expect(201)
-    async with kubectl.running("get", "lq", "--watch", "--output-watch-events") as process, asyncio.timeout(30):
+    async with kubectl.running("get", "lq", "--watch", "--output-watch-events") as process, asyncio.timeout(120):
         assert process.stdout is not None
         seen = [(await process.stdout.readline()).decode().split()[:2] for _ in range(2)]
         (await api.post(at, local_queue("b"))).expect(201)

@@ -77,7 +77,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureR
         yield Workplace(home, steps_of(session))
     finally:
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=10) == 0, "Ctrl-C is the normal end"
+        assert process.wait(timeout=60) == 0, "Ctrl-C is the normal end"
         if process.stdout is not None:
             process.stdout.close()
 
@@ -116,5 +116,5 @@ def _run_until_interrupted(step: Step, directory: Path, environment: dict[str, s
         assert process.stdout is not None
         printed = [process.stdout.readline().rstrip("\n") for _ in step.output[:-1]]
         process.send_signal(signal.SIGINT)
-        process.wait(timeout=10)
+        process.wait(timeout=60)
     return printed

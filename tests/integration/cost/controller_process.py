@@ -32,7 +32,7 @@ async def start(
 
 async def logged(process: asyncio.subprocess.Process, event: str) -> dict[str, Any]:
     assert process.stderr is not None
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while True:
             text = (await process.stderr.readline()).decode()
             assert text, f"it ended before {event}"

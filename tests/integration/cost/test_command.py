@@ -75,7 +75,7 @@ async def test_it_says_in_one_line_why_it_cannot_start(
     tmp_path: Path, section: dict[str, Any], code: int, want: str
 ) -> None:
     process = await start(tmp_path, {"costController": section})
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         _, errors = await process.communicate()
     assert process.returncode == code
     assert want in errors.decode()
@@ -90,7 +90,7 @@ async def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
                 "http": {"port": taken.getsockname()[1]},
             }
             process = await start(tmp_path, sections)
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(120):
                 _, errors = await process.communicate()
     assert process.returncode == 1
     assert errors.decode().startswith("error: http.port: ")

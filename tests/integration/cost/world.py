@@ -108,7 +108,7 @@ class CostWorld:
                 await self.clock.advance(0.1)
                 await asyncio.sleep(0.001)
 
-        await asyncio.wait_for(pass_time(), 20)
+        await asyncio.wait_for(pass_time(), 120)
 
     def is_settled(self) -> bool:
         controller = self.controller

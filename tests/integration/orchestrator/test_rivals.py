@@ -36,7 +36,7 @@ async def reason_of_the_end(world: World, meanwhile: Callable[[], object] = lamb
     """Let time pass until the daemon ends by itself, and return what it says."""
     task = world.task
     assert task is not None
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not task.done():
             meanwhile()
             await world.clock.advance(0.5)

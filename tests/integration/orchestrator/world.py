@@ -213,7 +213,7 @@ class World:
                 await self.clock.advance(0.1)
                 await asyncio.sleep(0.001)
 
-        await asyncio.wait_for(pass_time(), 20)
+        await asyncio.wait_for(pass_time(), 120)
 
     def running_actions(self) -> int:
         """Return how many actions are on their way."""

@@ -78,6 +78,6 @@ def session_for(cluster: LocalCluster, token: str | None = None) -> aiohttp.Clie
 
 async def until(condition: Callable[[], bool]) -> None:
     """Let the loop run until something has happened; there is nothing to subscribe to from outside the server."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0.001)

@@ -25,7 +25,7 @@ class Stream:
 
     async def event(self) -> Any:
         """Return the next event, None at the end."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             line = await self.response.content.readline()
         return orjson.loads(line) if line else None
 

@@ -55,5 +55,6 @@ def write(path: Path, *looks: Reconciliation, limits: JournalLimits = LIMITS) ->
     made = journal(path, limits)
     for each in looks:
         made.note_reconciliation(each)
+    written(made)  # closing waits for some seconds only
     made.close()
     return made
