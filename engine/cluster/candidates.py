@@ -52,7 +52,7 @@ class CandidateList:
 class CandidateIndex:
     """All workloads of one ClusterQueue, kept in candidate order.
 
-    Newcomers wait in front of the door until somebody asks, or until they are so many that sorting them in would take
+    New candidates are kept apart until they are asked for, or until they are so many that sorting them in would take
     long: a few are put in their places one by one, a crowd, as when the model is filled, is sorted in at once.
     """
 
@@ -151,7 +151,7 @@ class ExpiryRule:
     min_admit_ns: int
 
     def has_expired(self, workload: AdmittedWorkload) -> bool:
-        """Tell whether the workload has held its quota longer than it is entitled to."""
+        """Return whether the workload has held its quota longer than it is entitled to."""
         return is_expired(self.now_ns, workload.reserved_at_ns, self.min_admit_ns)
 
 
@@ -198,7 +198,7 @@ class EligibilityRule:
         return Eligible(eligible.candidates, evicted, eligible.running[:prefix], prefix)
 
     def allows(self, candidate: AdmittedWorkload) -> bool:
-        """Tell whether the policy lets the preemptor take this candidate."""
+        """Return whether the policy lets the preemptor take this candidate."""
         if self.policy is PreemptionPolicy.ANY:
             return True
         if self.policy is PreemptionPolicy.NEVER:
@@ -215,7 +215,7 @@ class EligibilityRule:
         return self.expiry is not None and self.expiry.has_expired(candidate)
 
     def is_taken_for_time(self, candidate: AdmittedWorkload) -> bool:
-        """Tell whether the candidate's time being up is what makes it a victim."""
+        """Return whether the candidate's time being up is what makes it a victim."""
         if self.expiry is None or candidate.priority != self.priority:
             return False
         return self.expiry.has_expired(candidate)

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from engine.cluster.candidates import CandidateIndex
 from engine.quota.quota_tree import QuotaNode, UsageChanges
+from engine.versions.amounts import EXACT_AMOUNTS, Amounts
 
 if TYPE_CHECKING:
     from engine.objects.activity import Inactivity
@@ -16,8 +17,8 @@ class ClusterQueue(QuotaNode):
 
     __slots__ = ("candidates", "generation", "inactivity", "spec")
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
+    def __init__(self, name: str, amounts: Amounts = EXACT_AMOUNTS) -> None:
+        super().__init__(name, amounts)
         self.spec: ClusterQueueSpec | None = None
         self.candidates = CandidateIndex()
         self.generation = 0
@@ -26,7 +27,7 @@ class ClusterQueue(QuotaNode):
 
     @property
     def is_active(self) -> bool:
-        """Tell whether the ClusterQueue takes part in scheduling."""
+        """Return whether the ClusterQueue takes part in scheduling."""
         return self.spec is not None and self.inactivity is None
 
     @property

@@ -11,6 +11,7 @@ from engine.cluster.cluster_queue import ClusterQueue
 from engine.objects.activity import Inactivity
 from engine.objects.specs import ClusterQueueSpec, CohortSpec
 from engine.quota.quota_tree import CohortNode, QuotaNode, settle_tree
+from engine.versions.amounts import EXACT_AMOUNTS, Amounts
 
 WhyInactive = Callable[[ClusterQueueSpec, bool], Inactivity | None]
 """Says why a ClusterQueue is inactive, given its spec and whether its cohorts form a cycle."""
@@ -19,7 +20,8 @@ WhyInactive = Callable[[ClusterQueueSpec, bool], Inactivity | None]
 class CohortForest:
     """All ClusterQueues and Cohorts of one cluster."""
 
-    def __init__(self, why_inactive: WhyInactive) -> None:
+    def __init__(self, why_inactive: WhyInactive, amounts: Amounts = EXACT_AMOUNTS) -> None:
+        self._amounts = amounts
         self._why_inactive = why_inactive
         self._queues: dict[str, ClusterQueue] = {}
         self._cohorts: dict[str, CohortNode] = {}
@@ -35,7 +37,7 @@ class CohortForest:
         """Return a ClusterQueue, which may be no more than a name yet."""
         queue = self._queues.get(name)
         if queue is None:
-            queue = self._queues[name] = ClusterQueue(name)
+            queue = self._queues[name] = ClusterQueue(name, self._amounts)
         return queue
 
     def find_queue(self, name: str) -> ClusterQueue | None:
@@ -57,6 +59,10 @@ class CohortForest:
         """Return the Cohorts that exist or are referred to."""
         self.settle()
         return list(self._cohorts.values())
+
+    def cohort_spec(self, name: str) -> CohortSpec | None:
+        """Return what a Cohort object says; None where there is none."""
+        return self._specs.get(name)
 
     def find_cohort(self, name: str) -> CohortNode | None:
         """Return a Cohort that exists or is referred to."""
@@ -99,7 +105,7 @@ class CohortForest:
         self._dirty_cohorts.add(name)
 
     def activity_changed(self, queue: ClusterQueue) -> None:
-        """Look again at whether a ClusterQueue is active."""
+        """Determine again whether a ClusterQueue is active."""
         self._dirty_queues.add(queue.name)
 
     def settle(self) -> None:
@@ -129,7 +135,7 @@ class CohortForest:
     def _cohort(self, name: str) -> CohortNode:
         cohort = self._cohorts.get(name)
         if cohort is None:
-            cohort = self._cohorts[name] = CohortNode(name)
+            cohort = self._cohorts[name] = CohortNode(name, self._amounts)
         return cohort
 
     def _is_referred_to(self, name: str) -> bool:

@@ -22,8 +22,19 @@ from engine.objects.workloads import AdmittedWorkload, PendingWorkload, Workload
 from engine.placement.suitability import FlavorPlacement
 from engine.quota.quota_tree import CohortNode
 from engine.requests.limit_ranges import LimitRangeSummary
-from engine.requests.pod_resources import read_resource_list
+from engine.requests.pod_resources import read_pod_resources, read_resource_list
 from engine.requests.requests import RequestContext
+from engine.topology.node_inventory import (
+    NodeAmounts,
+    per_pod_amounts,
+    read_levels,
+    read_node_pod,
+    read_topology_node,
+    with_pod_slot,
+)
+from engine.topology.rules import TopologyRules
+from engine.topology.state import TopologyState
+from engine.topology.usage import TopologyUse
 from engine.vocabulary.effort import Effort
 from engine.vocabulary.errors import FieldError, InvalidObjectError
 from engine.vocabulary.flavor_resource import FlavorResourceTable
@@ -49,24 +60,35 @@ class ClusterModel:
     """Everything in one cluster that decides what Kueue does with a workload."""
 
     def __init__(
-        self, configuration: KueueConfiguration | None = None, table: FlavorResourceTable | None = None
+        self,
+        configuration: KueueConfiguration | None = None,
+        table: FlavorResourceTable | None = None,
+        *,
+        sees_topology: bool = False,
     ) -> None:
+        """Start without objects; `sees_topology` if Topologies, Nodes and Pods are among those that come."""
         self.configuration: Final = configuration or KueueConfiguration()
         self.table: Final = table or FlavorResourceTable()
-        self.forest: Final = CohortForest(self._why_inactive)
+        self.forest: Final = CohortForest(self._why_inactive, self.configuration.profile.amounts)
         self._readers: dict[str, Callable[[ObjectKey, Mapping[str, Any]], object]] = {
             "Workload": WorkloadReader(self.configuration, self.table).read,
-            "ClusterQueue": lambda _, raw: read_cluster_queue(raw, self.table),
-            "Cohort": lambda _, raw: read_cohort(raw, self.table),
+            "ClusterQueue": lambda _, raw: read_cluster_queue(raw, self.table, self.configuration.profile.amounts),
+            "Cohort": lambda _, raw: read_cohort(raw, self.table, self.configuration.profile.amounts),
             "ResourceFlavor": lambda _, raw: FlavorPlacement.from_raw(raw),
             "LocalQueue": lambda _, raw: _read_local_queue(raw),
             "Namespace": lambda _, raw: raw["metadata"].get("labels") or {},
             "LimitRange": lambda _, raw: raw,
             "RuntimeClass": lambda _, raw: _read_overhead(raw),
             "AdmissionCheck": lambda _, raw: _read_admission_check(raw),
+            "Topology": lambda _, raw: read_levels(raw),
+            "Node": lambda _, raw: read_topology_node(raw),
+            "Pod": lambda _, raw: read_node_pod(raw),
         }
         self._objects: dict[str, dict[ObjectKey, Any]] = {kind: {} for kind in self._readers}
         self._limit_ranges: dict[str, LimitRangeSummary] = {}
+        self.topology: Final = TopologyState(
+            TopologyRules.of(self.configuration.gates), self._single, self._topology_uses, is_observed=sees_topology
+        )
         self.on_search: Callable[[], None] = _go_on
         """Called before each search for victims, the most expensive part of a prediction. What it raises ends the
         prediction and leaves the model as it was."""
@@ -75,10 +97,14 @@ class ClusterModel:
 
     @classmethod
     def of(
-        cls, objects: Iterable[Mapping[str, Any]], configuration: KueueConfiguration | None = None
+        cls,
+        objects: Iterable[Mapping[str, Any]],
+        configuration: KueueConfiguration | None = None,
+        *,
+        sees_topology: bool = False,
     ) -> "ClusterModel":
         """Build a model from a list of objects."""
-        model = cls(configuration)
+        model = cls(configuration, sees_topology=sees_topology)
         for raw in objects:
             model.apply(raw)
         return model
@@ -93,7 +119,7 @@ class ClusterModel:
             self.effort = before
 
     def apply(self, raw: Mapping[str, Any]) -> bool:
-        """Take an added or changed object; tell whether it is of a kind that matters here."""
+        """Take an added or changed object; return whether it is of a kind that matters here."""
         reduced = self.reduce(raw)
         if reduced is None:
             return False
@@ -135,6 +161,7 @@ class ClusterModel:
             self._prerequisite_changed(kind, key.name, before, value)
         elif kind == "LimitRange":
             self._limit_ranges.pop(key.namespace, None)
+        self._topology_changed(kind, key, before, value)
         return before
 
     def objects(self) -> dict[str, dict[ObjectKey, Any]]:
@@ -198,6 +225,7 @@ class ClusterModel:
             limit_ranges=limits,
             runtime_overheads=overheads,
             reclaimable_pods=self.configuration.gates.reclaimable_pods,
+            amounts=self.configuration.profile.amounts,
         )
 
     def check_controllers(self) -> dict[str, str]:
@@ -205,6 +233,9 @@ class ClusterModel:
         return {key.name: check.controller for key, check in self._objects["AdmissionCheck"].items()}
 
     def _workload_changed(self, before: Workload | None, after: Workload | None) -> None:
+        for workload, sign in ((before, -1), (after, 1)):
+            if isinstance(workload, AdmittedWorkload) and workload.topology and self._counts_for_topology(workload):
+                self.topology.workload_changed(workload.key.namespace, workload.topology, sign)
         if isinstance(before, AdmittedWorkload):
             queue = self.forest.queue(before.cluster_queue)
             queue.remove_workload(before)
@@ -213,8 +244,43 @@ class ClusterModel:
         if isinstance(after, AdmittedWorkload):
             self.forest.queue(after.cluster_queue).add_workload(after)
 
+    def _topology_changed(self, kind: str, key: ObjectKey, before: Any, after: Any) -> None:
+        topology = self.topology
+        match kind:
+            case "Pod":
+                topology.pod_changed(before, after)
+            case "Node":
+                topology.set_node(key.name, after)
+            case "ResourceFlavor":
+                topology.set_flavor(key.name, after)
+            case "Topology":
+                topology.set_topology(key.name, after)
+                if (before is None) != (after is None):
+                    for queue in self.forest.declared_queues():
+                        self.forest.activity_changed(queue)
+            case "LimitRange" | "RuntimeClass":
+                topology.forget_usage()
+            case "ClusterQueue" if (before is None) != (after is None):
+                topology.forget_usage()
+
+    def _single(self, namespace: str, use: TopologyUse) -> NodeAmounts:
+        """Return what one pod of an admitted workload takes on its node."""
+        context = self.request_context(namespace)
+        path = f"spec.podSets[{use.pod_set}].template.spec"
+        pod = read_pod_resources(use.pod_spec, path, context.limit_ranges, context.runtime_overheads)
+        return with_pod_slot(per_pod_amounts(pod))
+
+    def _topology_uses(self) -> Iterator[tuple[str, tuple[TopologyUse, ...]]]:
+        for workload in self.workloads():
+            if isinstance(workload, AdmittedWorkload) and workload.topology and self._counts_for_topology(workload):
+                yield workload.key.namespace, workload.topology
+
+    def _counts_for_topology(self, workload: AdmittedWorkload) -> bool:
+        """Return whether the workload's ClusterQueue exists: without it, Kueue does not know of the workload."""
+        return ObjectKey("", workload.cluster_queue) in self._objects["ClusterQueue"]
+
     def _prerequisite_changed(self, kind: str, name: str, before: object, after: object) -> None:
-        """Look again at the ClusterQueues that cannot work without this flavor or check."""
+        """Update the ClusterQueues that cannot work without this flavor or check."""
         if before == after:
             return
         for queue in self.forest.declared_queues():
@@ -224,7 +290,15 @@ class ClusterModel:
 
     def _why_inactive(self, spec: ClusterQueueSpec, in_cohort_cycle: bool) -> Inactivity | None:
         flavors = {key.name for key in self._objects["ResourceFlavor"]}
-        return why_inactive(spec.raw, flavors, self._known_checks(), in_cohort_cycle=in_cohort_cycle)
+        missing = self.topology.missing_topologies(spec.flavors) if self.follows_topology else ()
+        return why_inactive(
+            spec.raw, flavors, self._known_checks(), in_cohort_cycle=in_cohort_cycle, missing_topologies=missing
+        )
+
+    @property
+    def follows_topology(self) -> bool:
+        """Return whether predictions say where pods go: Kueue places them, and what it places them on is known."""
+        return self.topology.is_observed and self.configuration.gates.topology_aware_scheduling
 
     def _known_checks(self) -> KnownChecks:
         checks = {key.name: check for key, check in self._objects["AdmissionCheck"].items()}

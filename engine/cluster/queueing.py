@@ -44,6 +44,8 @@ class NominatedWorkload:
     queue: ClusterQueue
     spec: ClusterQueueSpec
     demands: tuple[PodSetDemand, ...]
+    holds_quota: bool = False
+    """It has its quota already and is in its second pass, for its nodes."""
 
 
 def enter(model: ClusterModel, workload: PendingWorkload, now_ns: int) -> NominatedWorkload | QueueRefusal:

@@ -43,7 +43,7 @@ class JobFacts:
 
     @property
     def cost_text(self) -> str | None:
-        """Return the annotation as it stands, None if there is none."""
+        """Return the annotation unchanged, None if there is none."""
         return self.annotations.get(PREEMPTION_COST_ANNOTATION)
 
     @property
@@ -168,7 +168,7 @@ def _texts(value: object, field_name: str) -> Mapping[str, str]:
     if value is None:
         return {}
     if not isinstance(value, Mapping) or not all(isinstance(text, str) for text in value.values()):
-        raise ValueError(f"{field_name} must be a mapping of texts")
+        raise ValueError(f"{field_name} must be a mapping of strings")
     return {key: text for key, text in value.items() if key != _LAST_APPLIED}
 
 

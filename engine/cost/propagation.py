@@ -35,6 +35,6 @@ def bridged_boost(job: JobFacts, workload: WorkloadFacts) -> Changes:
 
 
 def has_foreign_boost(workload: WorkloadFacts) -> bool:
-    """Tell whether another writer set the Workload's boost."""
+    """Return whether another writer set the Workload's boost."""
     boost = workload.annotations.get(PRIORITY_BOOST_ANNOTATION)
     return boost is not None and boost != workload.annotations.get(BRIDGED_BOOST)

@@ -1,6 +1,6 @@
 """What is to be written about the cost of one Job: the rules around every model.
 
-The rules bound what a model says, leave other writers' values alone, and make sure that a second look at the
+The rules bound what a model says, leave other writers' values alone, and make sure that a second reconcile of the
 same state writes nothing. A model is third-party code: whatever it does, the answer is a value or one sentence.
 """
 

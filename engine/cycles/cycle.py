@@ -1,30 +1,33 @@
 """One scheduling cycle of one tree of cohorts: nominate every head on the state at its start, then process in order.
 
 What is processed uses up room and victims for those that come later. The cluster model is changed while the cycle is
-thought through and put back exactly: a cycle only says what should be done. Trees do not influence each other.
+thought through and put back exactly: a cycle only says what should be done. Trees influence each other only where they
+share nodes; those are handed in together.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Self
+from typing import Final
 
 from config.api.meta import ObjectKey
-from config.api.quantity import add, sub
 from engine.cluster.cluster_queue import ClusterQueue
 from engine.cluster.model import ClusterModel
-from engine.cluster.queueing import NominatedWorkload
 from engine.cycles.cycle_order import classical_order, tournament_order
 from engine.cycles.outcomes import Outcomes, explore
-from engine.cycles.pending_queue import QueuedWorkload, RequeueReason
+from engine.cycles.pending_queue import RequeueReason
+from engine.cycles.verdicts import Head, HeadVerdict
 from engine.objects.specs import PreemptionPolicy
 from engine.objects.workloads import PendingWorkload
 from engine.quota.quota_tree import UsageChanges
 from engine.reporting.attempts import considered_flavors, no_fit_reason
 from engine.reporting.status import UnadmittedReason
 from engine.search.gating import has_closed_gate
-from engine.search.nomination import Choices, NominationSearch, fits_after
+from engine.search.nomination import MAX_TIES_FOLLOWED, NominationSearch, TargetTies, explore_targets, fits_after
 from engine.search.scan_memory import ScanRecord
 from engine.search.search import PreemptionTarget
+from engine.search.simulated_leaves import ReleasedLeaves, TakenLeaves
+from engine.search.ties import Choices
+from engine.search.topology_step import topology_step
 from engine.vocabulary.assignment import Assignment, AssignmentMode
 from engine.vocabulary.decision import Outcome
 from engine.vocabulary.flavor_resource import FlavorResource
@@ -35,45 +38,10 @@ from engine.vocabulary.messages import (
     PREEMPTION_GATED,
     with_pending_preemption,
 )
+from engine.vocabulary.topology import FitCheck
 
 _SAMPLED_ORDERS: Final = 8
 """Where there are too many orders to follow all, so many are."""
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """A workload whose turn it is."""
-
-    item: QueuedWorkload
-    entry: NominatedWorkload
-
-    @property
-    def key(self) -> ObjectKey:
-        """The key of the workload."""
-        return self.item.key
-
-
-@dataclass(frozen=True, slots=True)
-class HeadVerdict:
-    """What a cycle decided about one head."""
-
-    head: Head
-    outcome: Outcome
-    message: str
-    requeue: RequeueReason
-    cause: UnadmittedReason | None
-    assignment: Assignment
-    targets: tuple[PreemptionTarget, ...]
-    memory: ScanRecord | None
-    considered: str = ""
-    """Which flavors were looked at before the one that was taken, as an event tells it."""
-    position: int = field(default=0, compare=False)
-    """When in the cycle it was decided; by itself that makes no difference."""
-
-    @classmethod
-    def unsupported(cls, head: Head, why: str) -> Self:
-        """Return that nothing can be said about a head."""
-        return cls(head, Outcome.UNSUPPORTED, why, RequeueReason.GENERIC, None, Assignment(()), (), head.item.memory)
 
 
 @dataclass(slots=True, eq=False)
@@ -133,8 +101,15 @@ class TreeCycle:
     number: int
     now_ns: int
     choices: Choices
+    ties: Mapping[ObjectKey, TargetTies]
+    """Of each head, what its searches could answer at the start of the cycle."""
     _changes: UsageChanges = field(default_factory=UsageChanges)
     _preempted: dict[ObjectKey, PreemptionTarget] = field(default_factory=dict)
+    _leaves: TakenLeaves = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Start with nothing taken."""
+        self._leaves = TakenLeaves(self.model)
 
     def nominate(self) -> list[_Nominee]:
         """Return the heads with their assignments, all on the state at the start of the cycle."""
@@ -149,6 +124,7 @@ class TreeCycle:
             verdicts = [replace(self._process(nominee), position=position) for position, nominee in processed]
         finally:
             self._changes.undo()
+            self._leaves.undo()
         return tuple(sorted(verdicts, key=lambda verdict: verdict.head.key))
 
     def _nominate(self, head: Head) -> _Nominee:
@@ -158,6 +134,7 @@ class TreeCycle:
         if memory is not None and memory.is_outdated(generation, self.number, head.item.shape, gates):
             memory = None
         nomination = self._nomination(head)
+        nomination.ties = self.ties[head.key]
         nomination.memory = () if memory is None else memory.tried
         assignment, targets = nomination.run()
         nominee = _Nominee(head, assignment, targets, self._record(head, assignment))
@@ -173,6 +150,8 @@ class TreeCycle:
         mode = nominee.assignment.mode
         if mode is not AssignmentMode.PREEMPT:
             return mode is AssignmentMode.NO_FIT
+        if any(pod_set.topology is not None for pod_set in nominee.assignment.pod_sets):
+            return False  # what others take of its nodes changes at least what is said
         if not nominee.targets:
             return nominee.head.entry.spec.preemption.reclaim_within_cohort is PreemptionPolicy.ANY
         is_final = not gates.recompute_assignment_upon_preemption_targets_overlap
@@ -190,13 +169,18 @@ class TreeCycle:
     def _process(self, nominee: _Nominee) -> HeadVerdict:
         if self._overlaps(nominee):
             self._nominate_again(nominee)
+        gates = self.model.configuration.gates
+        fits = FitCheck.OK if nominee.assignment.mode is AssignmentMode.NO_FIT else self._fits(nominee)
+        if fits is FitCheck.NO_TOPOLOGY and gates.tas_recompute_assignment_within_scheduling_cycle:
+            self._run_pinned(nominee)
+            fits = self._fits(nominee)
         mode = nominee.assignment.mode
         if mode is AssignmentMode.NO_FIT:
             return nominee.verdict(Outcome.NO_FIT, requeue=RequeueReason.NO_FIT, cause=nominee.cause)
         if mode is AssignmentMode.PREEMPT:
             if not nominee.targets:
                 return self._without_candidates(nominee)
-            if has_closed_gate(nominee.workload.raw, self.model.configuration.gates):
+            if has_closed_gate(nominee.workload.raw, gates):
                 return nominee.verdict(
                     Outcome.GATED,
                     PREEMPTION_GATED,
@@ -205,14 +189,14 @@ class TreeCycle:
                     forget_scan=True,
                 )
         if nominee.waits_for_others:
-            self._use(nominee.queue, nominee.assignment.usage)
+            self._use(nominee, nominee.assignment.usage)
             return self._pending(nominee, Outcome.SKIPPED, FITS_AFTER_PREEMPTIONS)
         if self._overlaps(nominee, ignoring_gate=True):
             return self._skip(nominee, OVERLAPPING_TARGETS)
-        if not self._fits(nominee):
+        if fits is not FitCheck.OK:
             return self._skip(nominee, NO_LONGER_FITS)
         self._preempted.update((target.workload.key, target) for target in nominee.targets)
-        self._use(nominee.queue, nominee.assignment.usage)
+        self._use(nominee, nominee.assignment.usage)
         if mode is AssignmentMode.PREEMPT:
             message = with_pending_preemption(nominee.assignment.message, len(nominee.targets))
             return self._pending(nominee, Outcome.PREEMPT, message)
@@ -225,30 +209,40 @@ class TreeCycle:
         return any(target.workload.key in self._preempted for target in nominee.targets)
 
     def _nominate_again(self, nominee: _Nominee) -> None:
-        """Look again at the nominated flavors as if everyone preempted so far were gone."""
+        """Try the nominated flavors again as if everything preempted so far were gone."""
         gone = list(self._preempted.values())
         for target in gone:
             target.queue.remove_workload(target.workload)
+        leaves = ReleasedLeaves(self.model)
+        for target in gone:
+            leaves.remove(target.workload, target.queue)
         try:
-            nomination = self._nomination(nominee.head)
-            nomination.pinned = {
-                pod_set.name: {resource: choice.flavor for resource, choice in pod_set.flavors.items()}
-                for pod_set in nominee.assignment.pod_sets
-            }
-            nominee.assignment, nominee.targets = nomination.run()
-            nominee.memory = self._record(nominee.head, nominee.assignment)
-            observes = self.model.configuration.gates.unadmitted_workloads_observability
-            if nominee.assignment.mode is AssignmentMode.NO_FIT and observes:
-                nominee.cause = no_fit_reason(nomination, nominee.assignment)
+            self._run_pinned(nominee)
         finally:
+            leaves.undo()
             for target in gone:
                 target.queue.add_workload(target.workload)
         nominee.waits_for_others = nominee.assignment.mode is AssignmentMode.FIT
 
+    def _run_pinned(self, nominee: _Nominee) -> None:
+        """Nominate again on what the cycle has left, with the flavors that were nominated first and no others."""
+        nomination = self._nomination(nominee.head)
+        nomination.pinned = {
+            pod_set.name: {resource: choice.flavor for resource, choice in pod_set.flavors.items()}
+            for pod_set in nominee.assignment.pod_sets
+        }
+        nominee.assignment, nominee.targets = nomination.run()
+        nominee.memory = self._record(nominee.head, nominee.assignment)
+        observes = self.model.configuration.gates.unadmitted_workloads_observability
+        if nominee.assignment.mode is AssignmentMode.FIT:
+            nominee.considered = considered_flavors(nomination, nominee.assignment)
+        elif nominee.assignment.mode is AssignmentMode.NO_FIT and observes:
+            nominee.cause = no_fit_reason(nomination, nominee.assignment)
+
     def _without_candidates(self, nominee: _Nominee) -> HeadVerdict:
         """Preempting is not possible now: keep what is free for the workload, unless it can always be reclaimed."""
         if nominee.head.entry.spec.preemption.reclaim_within_cohort is not PreemptionPolicy.ANY:
-            self._use(nominee.queue, _to_reserve(nominee))
+            self._use(nominee, _to_reserve(nominee))
         return nominee.verdict(
             Outcome.PREEMPT_NO_CANDIDATES,
             requeue=RequeueReason.PREEMPTION_NO_CANDIDATES,
@@ -274,13 +268,20 @@ class TreeCycle:
             forget_scan=not keeps_scan,
         )
 
-    def _fits(self, nominee: _Nominee) -> bool:
-        gone = {**self._preempted, **{target.workload.key: target for target in nominee.targets}}
-        return fits_after(list(gone.values()), nominee.queue, nominee.assignment.usage)
+    def _fits(self, nominee: _Nominee) -> FitCheck:
+        gone = list({**self._preempted, **{target.workload.key: target for target in nominee.targets}}.values())
+        if not fits_after(gone, nominee.queue, nominee.assignment.usage):
+            return FitCheck.NO_QUOTA
+        topology = topology_step(self.model, nominee.head.entry)
+        if topology is None or topology.fits(nominee.assignment, gone):
+            return FitCheck.OK
+        return FitCheck.NO_TOPOLOGY
 
-    def _use(self, queue: ClusterQueue, usage: Mapping[FlavorResource, int]) -> None:
+    def _use(self, nominee: _Nominee, usage: Mapping[FlavorResource, int]) -> None:
+        """Take quota, and all the room on nodes that the assignment names."""
         for fr, amount in usage.items():
-            self._changes.add(queue.cell(fr), amount)
+            self._changes.add(nominee.queue.cell(fr), amount)
+        self._leaves.take(nominee.head.entry, nominee.assignment)
 
 
 def tree_outcomes(
@@ -288,14 +289,16 @@ def tree_outcomes(
 ) -> Outcomes[tuple[HeadVerdict, ...]]:
     """Return everything that one cycle may decide about the heads of one tree."""
     first = Choices()
-    nominees = TreeCycle(model, heads, number, now_ns, first).nominate()
+    ties = {head.key: explore_targets(MAX_TIES_FOLLOWED) for head in heads}
+    nominees = TreeCycle(model, heads, number, now_ns, first, ties).nominate()
 
     def attempt(choices: Choices) -> tuple[HeadVerdict, ...]:
-        cycle = TreeCycle(model, heads, number, now_ns, choices)
+        cycle = TreeCycle(model, heads, number, now_ns, choices, ties)
         # Only where nominating met a tie itself is it repeated: it is what costs.
         return cycle.process(cycle.nominate() if first.taken else [replace(nominee) for nominee in nominees])
 
-    return explore(attempt, limit, sample=_SAMPLED_ORDERS)
+    outcomes = explore(attempt, limit, sample=_SAMPLED_ORDERS)
+    return outcomes if all(each.is_exhaustive for each in ties.values()) else replace(outcomes, is_exhaustive=False)
 
 
 def _to_reserve(nominee: _Nominee) -> dict[FlavorResource, int]:
@@ -304,9 +307,9 @@ def _to_reserve(nominee: _Nominee) -> dict[FlavorResource, int]:
     for fr, usage in nominee.assignment.usage.items():
         cell = nominee.queue.cell(fr)
         if nominee.assignment.borrowing == 0:
-            reserved[fr] = max(0, min(usage, sub(cell.nominal, cell.usage)))
+            reserved[fr] = max(0, min(usage, cell.sub(cell.nominal, cell.usage)))
         elif cell.borrowing_limit is None:
             reserved[fr] = usage
         else:
-            reserved[fr] = min(usage, sub(add(cell.nominal, cell.borrowing_limit), cell.usage))
+            reserved[fr] = min(usage, cell.sub(cell.add(cell.nominal, cell.borrowing_limit), cell.usage))
     return reserved

@@ -14,7 +14,7 @@ from engine.cluster.forest import root_of
 from engine.objects.workloads import AdmittedWorkload, PendingWorkload
 from engine.quota.quota_tree import CohortNode, QuotaNode, UsageChanges
 from engine.quota.shares import Share, share_of
-from engine.search.nomination import Choices
+from engine.search.ties import Choices
 from engine.vocabulary.assignment import Assignment
 from engine.vocabulary.features import FeatureGates
 from engine.vocabulary.flavor_resource import FlavorResource
@@ -62,7 +62,10 @@ def classical_order(entries: Sequence[E], gates: FeatureGates, choices: Choices)
 
 
 def tournament_order(entries: Sequence[E], gates: FeatureGates, choices: Choices) -> Iterator[E]:
-    """Yield the entries of one tree in the order in which they are processed with fair sharing."""
+    """Yield the entries in the order in which they are processed with fair sharing.
+
+    Those of several trees are processed in any order; trees come together only where they share nodes.
+    """
     tournament = _Tournament(entries, gates, choices)
     while tournament.remaining:
         winner = tournament.pop()
@@ -106,13 +109,15 @@ class _Tournament(Generic[E]):
 
     def pop(self) -> E:
         """Take out the winner."""
-        queue = next(iter(self.remaining))
-        root = root_of(queue)
+        roots = list(dict.fromkeys(map(root_of, self.remaining)))
+        root = roots[self._choices(len(roots)) if len(roots) > 1 else 0]
         winner = self.winner_of(root) if isinstance(root, CohortNode) else None
-        return self.remaining.pop(queue if winner is None else winner.queue)
+        if winner is not None:
+            return self.remaining.pop(winner.queue)
+        return self.remaining.pop(next(queue for queue in self.remaining if root_of(queue) is root))
 
     def usage_changed(self, queue: ClusterQueue) -> None:
-        """Look again at the entries whose standing depends on usage that this ClusterQueue has a part in."""
+        """Compute again the entries whose standing depends on usage that this ClusterQueue has a part in."""
         below_root = {cohort for cohort in queue.ancestors() if cohort.parent is not None}
         for other, entry in self.remaining.items():
             if not below_root.isdisjoint(other.ancestors()):

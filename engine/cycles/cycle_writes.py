@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from config.api.meta import NANOSECONDS, ZERO_TIME_NS, ObjectKey, conditions, is_true, parse_time
 from engine.cluster.cluster_queue import ClusterQueue
-from engine.cycles.cycle import Head, HeadVerdict
 from engine.cycles.object_events import ObjectEvents
 from engine.cycles.pending_queue import QueuedWorkload, QueuePlace, RequeueReason
+from engine.cycles.verdicts import Head, HeadVerdict
 from engine.objects.boost import effective_priority, priority_boost
 from engine.prediction.predict import pod_set_prediction
 from engine.reporting import status as written

@@ -16,6 +16,7 @@ from engine.objects.boost import effective_priority, priority_boost
 from engine.objects.specs import ClusterQueueSpec
 from engine.objects.workloads import AdmittedWorkload, PendingWorkload, Workload
 from engine.search.expiry import ExpiryTimers
+from engine.topology.node_inventory import NodePod
 from engine.vocabulary.features import FeatureGates
 
 
@@ -36,7 +37,7 @@ class WorkloadPhase(StrEnum):
 
     @property
     def holds_quota(self) -> bool:
-        """Tell whether a workload in this phase holds quota."""
+        """Return whether a workload in this phase holds quota."""
         return self in (WorkloadPhase.QUOTA_RESERVED, WorkloadPhase.ADMITTED)
 
 
@@ -120,10 +121,13 @@ class ObjectEvents:
     def other(self, kind: str, key: ObjectKey, value: Any, now_ns: int) -> None:
         """Take an added, changed or (without a value) removed object that is not a Workload."""
         before = self.model.get(kind, key)
-        if kind in ("ResourceFlavor", "AdmissionCheck"):
+        if kind in ("ResourceFlavor", "AdmissionCheck", "Topology"):
             self._prerequisite(kind, key, before, value, now_ns)
             return
         self.model.put(kind, key, value)
+        if kind in ("Node", "Pod") and before != value:
+            self._nodes_changed(kind, before, value, now_ns)
+            return
         if kind == "LocalQueue":
             is_open = isinstance(value, LocalQueue) and not value.is_stopped
             self.queues.set_local_queue(key, value.cluster_queue if is_open else None)
@@ -157,13 +161,22 @@ class ObjectEvents:
 
     def _prerequisite(self, kind: str, key: ObjectKey, before: Any, value: Any, now_ns: int) -> None:
         """A flavor or check may make ClusterQueues active, and a flavor of other nodes may suit other pods."""
-        users = [name for name, spec in self._specs() if _needs(spec, kind, key.name)]
+        users = [name for name, spec in self._specs() if kind == "Topology" or _needs(spec, kind, key.name)]
         was_active = {name for name in users if self._is_active(name)}
         self.model.put(kind, key, value)
         is_other_flavor = kind == "ResourceFlavor" and None not in (before, value) and before != value
         for name in users:
             if is_other_flavor or (name not in was_active and self._is_active(name)):
                 self.queues.retry_tree_of(name, now_ns)
+
+    def _nodes_changed(self, kind: str, before: Any, after: Any, now_ns: int) -> None:
+        """Let everything that is parked try again when a Node changes, or when a pod that took room leaves it."""
+        is_less = kind == "Pod" and (before is None or _takes_no_less(before, after))
+        if is_less or not self.model.follows_topology:
+            return
+        for name, spec in self._specs():
+            if kind == "Node" or any(self.model.topology.levels(flavor) is not None for flavor in spec.flavors):
+                self.queues.retry_now(name, now_ns)
 
     def _relabelled(self, before: Mapping[str, str], after: Mapping[str, str], now_ns: int) -> None:
         for name, spec in self._specs():
@@ -185,6 +198,12 @@ class ObjectEvents:
         return queue is not None and queue.is_active
 
 
+def _takes_no_less(before: NodePod, after: NodePod | None) -> bool:
+    if after is None or after.node != before.node:
+        return False
+    return all(after.requests.get(resource, 0) >= amount for resource, amount in before.requests.items())
+
+
 def _needs(spec: ClusterQueueSpec, kind: str, name: str) -> bool:
     return name in (spec.flavors if kind == "ResourceFlavor" else spec.admission_checks)
 
@@ -200,7 +219,7 @@ def _backs_off(raw: Mapping[str, Any], now_ns: int) -> bool:
 
 
 def _makes_room(before: Mapping[str, Any], after: Mapping[str, Any], gates: FeatureGates) -> bool:
-    """Tell whether a workload that keeps its quota may leave more to others than before."""
+    """Return whether a workload that keeps its quota may leave more to others than before."""
     if (
         WorkloadPhase.of(before) is WorkloadPhase.ADMITTED
         and WorkloadPhase.of(after) is WorkloadPhase.ADMITTED
@@ -228,7 +247,7 @@ def _is_scaled_down(before: Mapping[str, int], after: Mapping[str, int]) -> bool
 
 
 def _has_other_priority(before: Mapping[str, Any], after: Mapping[str, Any], gates: FeatureGates) -> bool:
-    """Tell whether the priority changed that comes from a WorkloadPriorityClass; others cannot change."""
+    """Return whether the priority changed that comes from a WorkloadPriorityClass; others cannot change."""
     old, new = ((raw.get("spec") or {}).get("priorityClassRef") or {} for raw in (before, after))
     if old.get("kind") == "PriorityClass" or new.get("kind") != "WorkloadPriorityClass":
         return False

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Generic, TypeVar
 
-from engine.search.nomination import Choices
+from engine.search.ties import Choices
 
 T = TypeVar("T")
 
@@ -38,16 +38,7 @@ def explore(attempt: Callable[[Choices], T], limit: int, *, sample: int | None =
         tried += 1
         if outcome not in distinct:
             distinct.append(outcome)
-        scripts.extend(_other_ways(choices, len(script)))
+        scripts.extend(choices.other_ways(len(script)))
         if sample is not None and tried == 1 and prod(choices.options) > limit:
             limit = min(limit, sample)
     return Outcomes(tuple(distinct), not scripts)
-
-
-def _other_ways(choices: Choices, start: int) -> list[tuple[int, ...]]:
-    """Return the scripts that differ from what was taken at one later tie."""
-    return [
-        (*choices.taken[:position], other)
-        for position in range(start, len(choices.taken))
-        for other in range(1, choices.options[position])
-    ]

@@ -89,7 +89,7 @@ class PendingQueue:
 
     @property
     def has_ready(self) -> bool:
-        """Tell whether there is a head."""
+        """Return whether there is a head."""
         return bool(self._ready)
 
     @property
@@ -222,7 +222,7 @@ class PendingQueue:
             del self._ready_by_shape[item.shape]
 
     def _may_help(self, before: QueuedWorkload, after: QueuedWorkload) -> bool:
-        """Tell whether a parked workload changed in a way that may let it be admitted."""
+        """Return whether a parked workload changed in a way that may let it be admitted."""
         old, new = before.workload.raw, after.workload.raw
         annotation = PRIORITY_BOOST_ANNOTATION
         if self._gates.priority_boost and _annotation(old, annotation) != _annotation(new, annotation):
@@ -238,7 +238,7 @@ class PendingQueue:
 
 
 def is_backoff_over(raw: Mapping[str, Any], now_ns: int) -> bool:
-    """Tell whether nothing makes the workload wait for a time."""
+    """Return whether nothing makes the workload wait for a time."""
     requeued = conditions(raw).get("Requeued")
     if requeued is not None and requeued.status == "False":
         return False

@@ -6,7 +6,7 @@ the objects and times that it was given, in that order, and on the choices where
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Any, Final
@@ -15,20 +15,22 @@ from config.api.meta import ZERO_TIME_NS, ObjectKey, parse_time
 from engine.cluster.forest import root_of
 from engine.cluster.model import ClusterModel
 from engine.cluster.queueing import NominatedWorkload, QueueRefusal, enter_as_head
-from engine.cycles.cycle import Head, HeadVerdict, tree_outcomes
+from engine.cycles.cycle import tree_outcomes
 from engine.cycles.cycle_writes import CycleWriter, EntryResult, RefusedHead
 from engine.cycles.object_events import ObjectEvents, WorkloadPhase
 from engine.cycles.pending_queue import QueuedWorkload, RequeueReason
 from engine.cycles.queues import Queues
 from engine.cycles.settling import settled_status
+from engine.cycles.verdicts import Head, HeadVerdict
 from engine.objects.configuration import KueueConfiguration
 from engine.objects.convert import to_v1beta2
+from engine.objects.unsupported import Feature
 from engine.objects.workloads import AdmittedWorkload
 from engine.prediction.predict import NOT_EXHAUSTIVE
 from engine.reporting.caveats import caveats_of
 from engine.reporting.status_writes import StatusWrite, write
 from engine.search.expiry import ExpiryTimers
-from engine.search.nomination import Choices
+from engine.search.ties import Choices
 from engine.vocabulary.gate_dialect import GateDialect
 from engine.vocabulary.messages import NAMESPACE_MISMATCH
 
@@ -36,8 +38,8 @@ MAX_ORDERS: Final = 720
 """So many ways through the ties of one tree in one cycle are followed."""
 
 _KINDS: Final = (
-    *("Namespace", "LimitRange", "RuntimeClass", "ResourceFlavor", "AdmissionCheck", "Cohort"),
-    *("ClusterQueue", "LocalQueue", "Workload"),
+    *("Namespace", "LimitRange", "RuntimeClass", "Topology", "Node", "Pod", "ResourceFlavor", "AdmissionCheck"),
+    *("Cohort", "ClusterQueue", "LocalQueue", "Workload"),
 )
 """What is observed, in the order in which a start takes it: no workload comes before its place is there."""
 
@@ -59,9 +61,14 @@ class Scheduler:
     """The in-memory state of one Kueue."""
 
     def __init__(
-        self, configuration: KueueConfiguration | None = None, *, dialect: GateDialect = GateDialect.KUEUE
+        self,
+        configuration: KueueConfiguration | None = None,
+        *,
+        dialect: GateDialect = GateDialect.KUEUE,
+        sees_topology: bool = False,
     ) -> None:
-        self.model: Final = ClusterModel(configuration)
+        """Start without objects; `sees_topology` if Topologies, Nodes and Pods are among those that come."""
+        self.model: Final = ClusterModel(configuration, sees_topology=sees_topology)
         self.queues: Final = Queues(self.model)
         self.cycle_number = 0
         self._dialect = dialect
@@ -79,9 +86,14 @@ class Scheduler:
         *,
         dialect: GateDialect = GateDialect.KUEUE,
     ) -> "Scheduler":
-        """Return the state of a Kueue that has just started on these objects, in whatever order they are given."""
-        scheduler = cls(configuration, dialect=dialect)
-        for raw in sorted(objects, key=_start_order):
+        """Return the state of a Kueue that has just started on these objects, in whatever order they are given.
+
+        With a Topology among them, its Nodes and Pods are taken to be complete.
+        """
+        given = sorted(objects, key=_start_order)
+        sees_topology = any(raw.get("kind") == "Topology" for raw in given)
+        scheduler = cls(configuration, dialect=dialect, sees_topology=sees_topology)
+        for raw in given:
             scheduler.observe(raw, now_ns)
         scheduler.queues.process_retries(now_ns, even_if_early=True)
         scheduler.wake(now_ns)
@@ -121,7 +133,7 @@ class Scheduler:
         return frozenset(self._events.evicted)
 
     def settle(self, key: ObjectKey, now_ns: int) -> StatusWrite | None:
-        """Return what the workload controller writes when it looks at a workload, None if that is nothing."""
+        """Return what the workload controller writes when it reconciles a workload, None if that is nothing."""
         raw, workload = self.workload(key), self.model.workload(key)
         if raw is None or workload is None or isinstance(workload, AdmittedWorkload):
             return None
@@ -149,7 +161,7 @@ class Scheduler:
 
     @property
     def has_heads(self) -> bool:
-        """Tell whether a cycle would have anything to do."""
+        """Return whether a cycle would have anything to do."""
         self.model.forest.settle()
         return bool(self.queues.waiting())
 
@@ -175,8 +187,11 @@ class Scheduler:
                 trees[f"{type(root).__name__}/{root.name}"].append(Head(item, entry))
             elif entry is not None:
                 writer.refuse(entry)
-        for tree in sorted(trees):
-            verdicts = self._decide(trees[tree], now_ns, choices or Choices(), max_orders, labels)
+        labels.extend(self._second_passes())
+        picks = choices or Choices()
+        # All are decided on the state at the start: flavors of other trees may share hosts with those of this one.
+        decided = [self._decide(heads, now_ns, picks, max_orders, labels) for heads in self._sharing_nodes(trees)]
+        for verdicts in decided:
             for verdict in sorted(verdicts, key=lambda verdict: verdict.position):
                 writer.carry_out(verdict)
         return CycleResult(self.cycle_number, now_ns, writer.entries, writer.writes, tuple(labels))
@@ -194,6 +209,31 @@ class Scheduler:
                 heads.append((name, item))
         return sorted(heads, key=lambda head: head[1].key)
 
+    def _sharing_nodes(self, trees: Mapping[str, list[Head]]) -> list[list[Head]]:
+        """Return the heads of each tree; trees whose heads may go to the same nodes influence each other."""
+        if not self.model.follows_topology:
+            return [trees[name] for name in sorted(trees)]
+        groups: list[tuple[set[str], list[Head]]] = []
+        for name in sorted(trees):
+            flavors = {flavor for head in trees[name] for flavor in head.entry.spec.flavors}
+            shared = {flavor for flavor in flavors if self.model.topology.levels(flavor) is not None}
+            heads = trees[name]
+            apart = []
+            for others, theirs in groups:
+                if shared.isdisjoint(others):
+                    apart.append((others, theirs))
+                else:
+                    shared, heads = shared | others, [*theirs, *heads]
+            groups = [*apart, (shared, heads)]
+        return [heads for _, heads in groups]
+
+    def _second_passes(self) -> Iterator[str]:
+        """Yield a label for each workload whose nodes are chosen in a cycle of its own, which is not simulated."""
+        if self.model.follows_topology:
+            for workload in self.model.workloads():
+                if isinstance(workload, AdmittedWorkload) and workload.second_pass is not None:
+                    yield f"{Feature.TOPOLOGY_AWARE_SCHEDULING}: the second pass of Workload {workload.key} is left out"
+
     def _enter(self, cluster_queue: str, item: QueuedWorkload) -> NominatedWorkload | RefusedHead | None:
         if isinstance(self.model.workload(item.key), AdmittedWorkload):
             return None  # admitted already; the queue has not heard of it yet
@@ -210,6 +250,8 @@ class Scheduler:
         caveats = [caveats_of(self.model, head.entry) for head in heads]
         labels.extend(label for caveat in caveats for label in caveat.labels)
         unsupported = [caveat.unsupported for caveat in caveats if caveat.unsupported is not None]
+        if self.model.configuration.gates.prioritize_preemptor_workloads:
+            unsupported.append(f"unsupported: {Feature.PRIORITIZED_PREEMPTORS}: heads that wait for victims go first")
         if unsupported:
             labels.extend(unsupported)
             return tuple(HeadVerdict.unsupported(head, unsupported[0]) for head in heads)

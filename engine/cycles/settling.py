@@ -1,7 +1,7 @@
-"""What Kueue's workload controller writes on a waiting workload when it looks at it, apart from the scheduler.
+"""What Kueue's workload controller writes on a waiting workload when it reconciles it, apart from the scheduler.
 
 It closes preemption gates that have no state yet, ends a back-off whose time is over, and says which workloads have no
-queue to wait in. Invariant: looking again at what was written writes nothing.
+queue to wait in. Invariant: reconciling what was written writes nothing.
 """
 
 from collections.abc import Mapping
@@ -46,7 +46,7 @@ def settled_status(
     now_ns: int,
     dialect: GateDialect = GateDialect.KUEUE,
 ) -> Status:
-    """Return the status of a workload without quota after the controller has looked at it."""
+    """Return the status of a workload without quota after the controller has reconciled it."""
     gates = model.configuration.gates
     if gates.multi_kueue_orchestrated_preemption:
         raw = with_status(raw, status_with_gates(raw, now_ns, dialect))
@@ -127,8 +127,8 @@ def _admission_gate_condition(raw: Mapping[str, Any], now_ns: int, gates: Featur
     """Return what is said when the annotation that keeps a workload out of the queues appears or goes."""
     gated_by = (raw["metadata"].get("annotations") or {}).get(ADMISSION_GATED_BY)
     known = conditions(raw).get(written.QUOTA_RESERVED)
-    is_told = known is not None and known.reason == UnadmittedReason.ADMISSION_GATED
-    if bool(gated_by) == is_told:
+    is_reported = known is not None and known.reason == UnadmittedReason.ADMISSION_GATED
+    if bool(gated_by) == is_reported:
         return None
     generation = generation_of(raw)
     if not gated_by:

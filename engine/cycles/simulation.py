@@ -17,7 +17,7 @@ from engine.objects.configuration import KueueConfiguration
 from engine.objects.workloads import AdmittedWorkload
 from engine.prediction.predict import NOT_EXHAUSTIVE
 from engine.reporting.status_writes import StatusWrite, released_status, with_status, write
-from engine.search.nomination import Choices
+from engine.search.ties import Choices
 from engine.vocabulary.gate_dialect import GateDialect
 
 MAX_HISTORIES: Final = 64
@@ -228,6 +228,6 @@ class Simulator:
 
 
 def _changes(step: CycleStep, before: QueueContents) -> bool:
-    """Tell whether a cycle or what followed from it made a difference."""
+    """Return whether a cycle or what followed from it made a difference."""
     writes = (*step.cycle.writes, *step.released)
     return step.queues != before or any(change.changed_conditions for change in writes)

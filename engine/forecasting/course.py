@@ -1,6 +1,6 @@
 """What becomes of one workload, cycle after cycle, until it has quota or nothing changes any more.
 
-One cycle says whom Kueue preempts, but not always what comes of it: a cycle that fails goes on with the next flavor,
+One cycle says what Kueue preempts, but not always what comes of it: a cycle that fails goes on with the next flavor,
 room that victims leave may be used otherwise than it was made for, and sometimes it is not enough. The workload has the
 cycles for itself. Victims are gone before the next one; where it can make a difference which of them goes first, the
 other ways are followed too. Invariant: the model is as it was when the `WhatIf` ends.
@@ -14,11 +14,12 @@ from typing import Final
 from config.api.meta import ObjectKey
 from engine.cluster.model import ClusterModel
 from engine.cluster.queueing import NominatedWorkload, QueueRefusal, enter
-from engine.cycles.cycle import Head, HeadVerdict, tree_outcomes
+from engine.cycles.cycle import tree_outcomes
 from engine.cycles.pending_queue import QueuedWorkload
+from engine.cycles.verdicts import Head, HeadVerdict
 from engine.forecasting.returning import first_to_return
 from engine.objects.workloads import PendingWorkload
-from engine.prediction.predict import MAX_TIES_FOLLOWED, NOT_EXHAUSTIVE, pod_set_prediction, predict, reduced_counts
+from engine.prediction.predict import MAX_WAYS_FOLLOWED, NOT_EXHAUSTIVE, pod_set_prediction, predict, reduced_counts
 from engine.prediction.what_if import WhatIf
 from engine.reporting.caveats import Caveats, caveats_of
 from engine.requests.requests import workload_request
@@ -140,7 +141,7 @@ def _next(model: ClusterModel, course: _Course, now_ns: int) -> tuple[HeadVerdic
     number = 0
     while True:
         number += 1
-        outcomes = tree_outcomes(model, (Head(item, course.entry),), number, now_ns, MAX_TIES_FOLLOWED)
+        outcomes = tree_outcomes(model, (Head(item, course.entry),), number, now_ns, MAX_WAYS_FOLLOWED)
         possible = tuple(verdict for (verdict,) in outcomes.possible)
         if not outcomes.is_exhaustive:
             course.labels = (NOT_EXHAUSTIVE,)
@@ -150,7 +151,7 @@ def _next(model: ClusterModel, course: _Course, now_ns: int) -> tuple[HeadVerdic
 
 
 def _goes_on(verdict: HeadVerdict, tried: list[ScanMemory]) -> bool:
-    """Tell whether Kueue tries the workload again by itself, and otherwise than before."""
+    """Return whether Kueue tries the workload again by itself, and otherwise than before."""
     if verdict.outcome in (Outcome.ADMIT, Outcome.PREEMPT) or verdict.memory is None or verdict.memory.tried in tried:
         return False
     tried.append(verdict.memory.tried)
@@ -161,7 +162,7 @@ def _goes_on(verdict: HeadVerdict, tried: list[ScanMemory]) -> bool:
 
 
 def _may_depend_on_order(course: _Course) -> bool:
-    """Tell whether there are several victims, and several flavors that their room could be used for."""
+    """Return whether there are several victims, and several flavors that their room could be used for."""
     has_choice = any(len(group.flavors) > 1 for group in course.entry.spec.resource_groups)
     return has_choice and any(len(targets) > 1 for targets in course.leaving)
 
@@ -169,7 +170,7 @@ def _may_depend_on_order(course: _Course) -> bool:
 def _with_other_orders(
     model: ClusterModel, what_if: WhatIf, course: _Course, found: Prediction, now_ns: int
 ) -> Prediction:
-    """Add the other ways it may end if some victims are still there when Kueue looks again."""
+    """Add the other ways it may end if some victims are still there when Kueue tries again."""
     for targets in course.leaving:
         for target in targets:
             what_if.suppose("Workload", target.workload.key, target.workload.on_its_way_out())

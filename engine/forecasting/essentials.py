@@ -24,7 +24,7 @@ _PARTS: Final = ("apiVersion", "kind", "metadata", "spec", "status")
 
 
 class PackedWorkload(Mapping[str, Any]):
-    """Reads like the raw Workload that it was made of, as far as predictions look."""
+    """Reads like the raw Workload that it was made of, as far as predictions read it."""
 
     __slots__ = ("_metadata", "_spec", "_status")
 

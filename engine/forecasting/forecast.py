@@ -104,7 +104,7 @@ class Forecast:
 
     @property
     def promises(self) -> bool:
-        """Tell whether the forecast says one thing that can be right or wrong."""
+        """Return whether the forecast says one thing that can be right or wrong."""
         return self.verdict in (ForecastVerdict.FITS, ForecastVerdict.PREEMPTS, ForecastVerdict.CANNOT)
 
 

@@ -9,8 +9,8 @@ back to the flavors that it held: what else would suit it is not kept.
 from collections.abc import Iterable
 
 from engine.cluster.model import ClusterModel
-from engine.cycles.cycle import HeadVerdict
 from engine.cycles.cycle_order import seniority
+from engine.cycles.verdicts import HeadVerdict
 from engine.objects.workloads import restarts_queueing
 from engine.quota.quota_tree import UsageChanges, lowest_fit
 from engine.search.nomination import fits_after
@@ -38,7 +38,7 @@ def _is_first(model: ClusterModel, victim: PreemptionTarget, admitted: HeadVerdi
 
 
 def _is_in_the_way(victim: PreemptionTarget, admitted: HeadVerdict) -> bool:
-    """Tell whether the victim finds room, and leaves too little."""
+    """Return whether the victim finds room, and leaves too little."""
     if not fits_after((), victim.queue, dict(victim.workload.usage)):
         return False
     changes = UsageChanges()

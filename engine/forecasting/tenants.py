@@ -79,5 +79,5 @@ def _preemption(condition: Raw | None) -> RecordedPreemption | None:
         return None
     at = condition.get("lastTransitionTime")
     is_current = condition.get("status") == "True"
-    told = condition.get("reason") if is_current else preemption_reason(condition["message"])
-    return RecordedPreemption(found.group(1), intern(str(told or "")), parse_time(at) if at else 0, is_current)
+    reason = condition.get("reason") if is_current else preemption_reason(condition["message"])
+    return RecordedPreemption(found.group(1), intern(str(reason or "")), parse_time(at) if at else 0, is_current)

@@ -1,4 +1,4 @@
-"""Holds a forecast against what happened: pure, and the same for everybody who looks at the same facts."""
+"""Holds a forecast against what happened: pure, and equal facts give equal results."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

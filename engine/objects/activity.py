@@ -1,7 +1,7 @@
 """Is a ClusterQueue active? If not, why, in Kueue's words.
 
 An inactive ClusterQueue admits nothing and its workloads cannot be preempted, yet its quota and usage keep counting.
-Topologies are not looked at: a queue with topology flavors is reported by `engine.objects.unsupported`.
+Topologies count where they are known; where not, `engine.objects.unsupported` reports a queue with topology flavors.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,14 +38,26 @@ _IN_CYCLE: Final = Inactivity("HasCycle", "Can't admit new workloads: its cohort
 
 
 def why_inactive(
-    cluster_queue: Mapping[str, Any], flavors: AbstractSet[str], checks: KnownChecks, *, in_cohort_cycle: bool
+    cluster_queue: Mapping[str, Any],
+    flavors: AbstractSet[str],
+    checks: KnownChecks,
+    *,
+    in_cohort_cycle: bool,
+    missing_topologies: Sequence[tuple[str, str]] = (),
 ) -> Inactivity | None:
-    """Return why a raw ClusterQueue (v1beta2, with defaults) admits nothing, or None when it does."""
+    """Return why a raw ClusterQueue (v1beta2, with defaults) admits nothing, or None when it does.
+
+    `missing_topologies` are flavors whose Topology does not exist, each with the name of the Topology.
+    """
     if (cluster_queue.get("metadata") or {}).get("deletionTimestamp"):
         return _TERMINATING
     spec = cluster_queue.get("spec") or {}
     causes = [cause for cause in (_stopped(spec), _missing_flavors(spec, flavors)) if cause]
     causes += _check_causes(spec, checks)
+    causes += [
+        Inactivity("TopologyNotFound", f'there is no Topology "{topology}" for TAS flavor "{flavor}"')
+        for flavor, topology in missing_topologies
+    ]
     if not causes:
         return _IN_CYCLE if in_cohort_cycle else None
     message = f"Can't admit new workloads: {', '.join(cause.message for cause in causes)}."

@@ -1,6 +1,6 @@
 """Integers that users hang on workloads: Kueue's priority boost and KEP-7990's preemption cost.
 
-Both annotations are decimal int32 texts, read with one rule. An unusable value never stops a workload: it counts as 0,
+Both annotations are decimal int32 strings, read with one rule. An invalid value never stops a workload: it counts as 0,
 and the warning says so. The boost changes the priority everywhere; the cost changes only the order of victims, and a
 higher cost means preempted later (docs: the KEP's formula has the opposite sign of its own meaning; the meaning wins).
 """

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any, Final, Self
 
 from engine.requests.transformations import NO_RULES, ResourceRules
+from engine.versions.profiles import REFERENCE_PROFILE, VersionProfile
 from engine.vocabulary.errors import FieldError
 from engine.vocabulary.features import FeatureGates
 
@@ -65,6 +66,12 @@ class KueueConfiguration:
     """How the predicted Kueue is configured; the defaults are those of an empty Configuration."""
 
     gates: FeatureGates = field(default_factory=FeatureGates)
+    profile: VersionProfile = REFERENCE_PROFILE
+    """The rules of its version. `gates` are complete: `from_raw` starts from the version's defaults."""
+    named_gates: Mapping[str, bool] = field(default_factory=dict)
+    """The feature gates that are set explicitly, also those that the engine does not model."""
+    unknown_gates: tuple[str, ...] = ()
+    """Feature gates that the version does not have, as far as it is known."""
     fair_sharing: FairSharing | None = None
     requeuing_timestamp: RequeuingTimestamp = RequeuingTimestamp.EVICTION
     resource_rules: ResourceRules = NO_RULES
@@ -75,8 +82,17 @@ class KueueConfiguration:
     """Nothing is known of the Configuration, and Kueue's defaults are assumed."""
 
     @classmethod
-    def from_raw(cls, raw: Mapping[str, Any], gates: FeatureGates | None = None) -> Self:
-        """Read a Kueue Configuration; `gates` are those of the command line, which replace the file's."""
+    def from_raw(
+        cls,
+        raw: Mapping[str, Any],
+        gates: Mapping[str, object] | None = None,
+        profile: VersionProfile = REFERENCE_PROFILE,
+    ) -> Self:
+        """Read the Configuration of a Kueue of some version (an empty one stands for its defaults).
+
+        `gates` (name → boolean) are those of the command line, which replace the file's.
+        """
+        settings = profile.gate_table.settings(_named_gates(raw) if gates is None else gates)
         fair_sharing = raw.get("fairSharing")
         wait = raw.get("waitForPodsReady") or {}
         timestamp = (wait.get("requeuingStrategy") or {}).get("timestamp") or RequeuingTimestamp.EVICTION
@@ -86,7 +102,10 @@ class KueueConfiguration:
             allowed = (_BLOCK_UNDECLARED, _IGNORE_UNDECLARED)
             raise FieldError.not_allowed("resources.quotaCheckStrategy", strategy, allowed)
         return cls(
-            gates=gates or FeatureGates.from_mapping(raw.get("featureGates") or {}),
+            gates=settings.gates,
+            profile=profile,
+            named_gates=settings.named,
+            unknown_gates=settings.unknown,
             fair_sharing=None if fair_sharing is None else FairSharing.from_raw(fair_sharing),
             requeuing_timestamp=read_requeuing_timestamp(timestamp, "waitForPodsReady.requeuingStrategy.timestamp"),
             resource_rules=ResourceRules.from_raw(resources),
@@ -94,10 +113,26 @@ class KueueConfiguration:
             raw=raw,
         )
 
+    def may_have_on(self, gate: str) -> bool:
+        """Return whether a feature gate is on, or may be: it is not named, and may be on by an argument of Kueue's.
+
+        A version that is known and does not have the gate has it off.
+        """
+        if self.profile.is_named and gate not in self.profile.gate_table.stages:
+            return False
+        return self.named_gates.get(gate, True)
+
     @property
     def skips_undeclared_resources(self) -> bool:
-        """Tell whether a resource that the ClusterQueue does not cover is ignored."""
+        """Return whether a resource that the ClusterQueue does not cover is ignored."""
         return self.ignores_undeclared_resources and self.gates.quota_check_strategy
+
+
+def _named_gates(raw: Mapping[str, Any]) -> Mapping[str, object]:
+    named = raw.get("featureGates") or {}
+    if not isinstance(named, Mapping):
+        raise FieldError("featureGates", f"{named!r} is not allowed: must map names to true or false")
+    return named
 
 
 def read_requeuing_timestamp(value: object, field_path: str) -> RequeuingTimestamp:

@@ -88,7 +88,7 @@ def entries_at(block: Mapping[str, Any], key: str, path: str) -> Iterator[tuple[
 
 
 def require(block: Mapping[str, Any], key: str, path: str) -> Iterator[FieldError]:
-    """Refuse a text that is absent or empty."""
+    """Refuse a string that is absent or empty."""
     if not block.get(key):
         yield FieldError(f"{path}.{key}", "must be set")
 

@@ -1,8 +1,8 @@
 """The structure of raw objects, as far as the engine reads them, in v1beta1 and v1beta2 alike.
 
-A shape says where maps, lists and texts are, so that everything behind it can read without looking twice. What stands
-in the leaves (quantities, times, choices) is checked in `engine.objects.validate_objects`. Unknown fields are not
-looked at, and null is the same as absent.
+A shape says where maps, lists and strings are, so that later code can read without checking again. The values
+of leaves (quantities, times, choices) are checked in `engine.objects.validate_objects`. Unknown fields are
+ignored, and null is the same as absent.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -59,8 +59,9 @@ _REQUIREMENTS: Final[Shape] = {"requests": RESOURCES, "limits": RESOURCES}
 _CONTAINERS: Final[Shape] = ListOf({"restartPolicy": TEXT, "resources": _REQUIREMENTS, "ports": ListOf(ANY)})
 _EXPRESSIONS: Final[Shape] = ListOf({"key": TEXT, "operator": TEXT, "values": NAMES})
 _TOLERATIONS: Final[Shape] = ListOf({"key": TEXT, "operator": TEXT, "value": TEXT, "effect": TEXT})
-_REQUIRED_AFFINITY: Final[Shape] = {"nodeSelectorTerms": ListOf({"matchExpressions": _EXPRESSIONS})}
-_POD_SPEC: Final[Shape] = {
+_NODE_TERMS: Final[Shape] = ListOf({"matchExpressions": _EXPRESSIONS, "matchFields": _EXPRESSIONS})
+_REQUIRED_AFFINITY: Final[Shape] = {"nodeSelectorTerms": _NODE_TERMS}
+_POD_SPEC: Final[Mapping[str, Shape]] = {
     "initContainers": _CONTAINERS,
     "containers": _CONTAINERS,
     "resources": _REQUIREMENTS,
@@ -93,16 +94,25 @@ _WORKLOAD: Final[Shape] = {
     "preemptionGates": NAMED,
     "podSets": ListOf({"name": TEXT, "topologyRequest": MapOf(ANY), "template": {"spec": _POD_SPEC}}),
 }
+_POD_SET_UPDATES: Final[Shape] = ListOf({"name": TEXT, "nodeSelector": TEXTS, "tolerations": _TOLERATIONS})
 _WORKLOAD_STATUS: Final[Shape] = {
     "conditions": ListOf({"type": TEXT, "status": TEXT, "reason": TEXT, "message": TEXT, "lastTransitionTime": TEXT}),
     "admission": {
         "clusterQueue": TEXT,
-        "podSetAssignments": ListOf({"name": TEXT, "flavors": TEXTS, "resourceUsage": RESOURCES}),
+        "podSetAssignments": ListOf(
+            {
+                "name": TEXT,
+                "flavors": TEXTS,
+                "resourceUsage": RESOURCES,
+                "topologyAssignment": MapOf(ANY),
+                "delayedTopologyRequest": TEXT,
+            }
+        ),
     },
     "reclaimablePods": NAMED,
     "requeueState": {"requeueAt": TEXT},
     "preemptionGates": NAMED,
-    "admissionChecks": ListOf({"name": TEXT, "state": TEXT}),
+    "admissionChecks": ListOf({"name": TEXT, "state": TEXT, "podSetUpdates": _POD_SET_UPDATES}),
     "unhealthyNodes": ListOf(ANY),
 }
 _LIMITS: Final[Shape] = ListOf(
@@ -117,6 +127,11 @@ _KINDS: Final[Mapping[str, Mapping[str, Shape]]] = {
     "LimitRange": {"spec": {"limits": _LIMITS}},
     "LocalQueue": {"spec": {"clusterQueue": TEXT}, "status": MapOf(ANY)},
     "Namespace": {},
+    "Node": {
+        "spec": {"taints": ListOf({"key": TEXT, "value": TEXT, "effect": TEXT})},
+        "status": {"allocatable": RESOURCES, "conditions": _CONDITIONS},
+    },
+    "Pod": {"spec": {**_POD_SPEC, "nodeName": TEXT}, "status": {"phase": TEXT}},
     "ResourceFlavor": {
         "spec": {
             "nodeLabels": TEXTS,
@@ -125,6 +140,7 @@ _KINDS: Final[Mapping[str, Mapping[str, Shape]]] = {
             "topologyName": TEXT,
         }
     },
+    "Topology": {"spec": {"levels": ListOf({"nodeLabel": TEXT})}},
     "RuntimeClass": {"overhead": {"podFixed": RESOURCES}},
     "Workload": {"spec": _WORKLOAD, "status": _WORKLOAD_STATUS},
 }

@@ -8,15 +8,17 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, TypeVar
 
-from config.api.quantity import QuantityError, parse_quantity, quota_amount
+from config.api.quantity import QuantityError, parse_quantity
+from config.names import KUEUE_GROUP
 from engine.objects.time_based import read_min_admit_duration
 from engine.quota.quota_tree import Quota
+from engine.versions.amounts import Amounts
 from engine.vocabulary.errors import FieldError
 from engine.vocabulary.flavor_resource import FlavorResource, FlavorResourceTable
 
 
 class PreemptionPolicy(StrEnum):
-    """Whom a pending workload may preempt."""
+    """What a pending workload may preempt."""
 
     NEVER = "Never"
     LOWER_PRIORITY = "LowerPriority"
@@ -39,7 +41,7 @@ class FungibilityPolicy(StrEnum):
 
 
 class FungibilityPreference(StrEnum):
-    """Which flavor is the better one, when the search looked at all of them."""
+    """Which flavor is the better one, when the search tried all of them."""
 
     BORROWING_OVER_PREEMPTION = "BorrowingOverPreemption"
     PREEMPTION_OVER_BORROWING = "PreemptionOverBorrowing"
@@ -84,7 +86,8 @@ class FlavorFungibility:
 
     when_can_borrow: FungibilityPolicy = FungibilityPolicy.MAY_STOP_SEARCH
     when_can_preempt: FungibilityPolicy = FungibilityPolicy.TRY_NEXT_FLAVOR
-    preference: FungibilityPreference = FungibilityPreference.BORROWING_OVER_PREEMPTION
+    preference: FungibilityPreference | None = None
+    """None, where it is not set, means borrowing over preemption in every version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +98,8 @@ class CohortSpec:
     parent: str = ""
     quotas: Mapping[FlavorResource, Quota] = field(default_factory=dict)
     weight: float = 1.0
+    has_effective_quotas: bool = False
+    """Whether its status has quotas that stand in for those of the spec."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +118,10 @@ class ClusterQueueSpec:
     admission_checks: Mapping[str, frozenset[str]]
     """Names of AdmissionChecks, each with the flavors it is for; none means all."""
     min_admit_duration_ns: int | None
+    has_effective_quotas: bool
+    """Whether its status has quotas that stand in for those of the spec."""
+    preemption_config: str
+    """The PreemptionConfig that an annotation names; empty if none."""
     raw: Mapping[str, Any]
     """The object without its status, for verdicts that need all of the spec."""
 
@@ -124,6 +133,7 @@ class ClusterQueueSpec:
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
+_PREEMPTION_CONFIG: Final = f"{KUEUE_GROUP}/preemption-config-name"
 _PREEMPTION_POLICIES: Final = tuple(PreemptionPolicy)
 
 
@@ -149,7 +159,9 @@ def read_resource_groups(groups: Sequence[Mapping[str, Any]]) -> tuple[ResourceG
     )
 
 
-def read_quotas(groups: Sequence[Mapping[str, Any]], table: FlavorResourceTable) -> dict[FlavorResource, Quota]:
+def read_quotas(
+    groups: Sequence[Mapping[str, Any]], table: FlavorResourceTable, amounts: Amounts
+) -> dict[FlavorResource, Quota]:
     """Read the quotas of all resource groups."""
     quotas: dict[FlavorResource, Quota] = {}
     for g, group in enumerate(groups):
@@ -157,19 +169,19 @@ def read_quotas(groups: Sequence[Mapping[str, Any]], table: FlavorResourceTable)
             for r, resource in enumerate(flavor.get("resources") or ()):
                 path = f"spec.resourceGroups[{g}].flavors[{f}].resources[{r}]"
                 quotas[table.get(flavor["name"], resource["name"])] = Quota(
-                    _read_amount(resource, "nominalQuota", path) or 0,
-                    _read_amount(resource, "borrowingLimit", path),
-                    _read_amount(resource, "lendingLimit", path),
+                    _read_amount(resource, "nominalQuota", path, amounts) or 0,
+                    _read_amount(resource, "borrowingLimit", path, amounts),
+                    _read_amount(resource, "lendingLimit", path, amounts),
                 )
     return quotas
 
 
-def _read_amount(resource: Mapping[str, Any], key: str, path: str) -> int | None:
+def _read_amount(resource: Mapping[str, Any], key: str, path: str, amounts: Amounts) -> int | None:
     value = resource.get(key)
     if value is None:
         return None
     try:
-        return quota_amount(resource["name"], value)
+        return amounts.quota(resource["name"], value)
     except QuantityError as error:
         raise FieldError(f"{path}.{key}", str(error)) from None
 
@@ -185,18 +197,19 @@ def read_weight(spec: Mapping[str, Any]) -> float:
         raise FieldError("spec.fairSharing.weight", str(error)) from None
 
 
-def read_cohort(raw: Mapping[str, Any], table: FlavorResourceTable) -> CohortSpec:
+def read_cohort(raw: Mapping[str, Any], table: FlavorResourceTable, amounts: Amounts) -> CohortSpec:
     """Read a raw Cohort."""
     spec = raw.get("spec") or {}
     return CohortSpec(
         name=raw["metadata"]["name"],
         parent=spec.get("parentName") or "",
-        quotas=read_quotas(spec.get("resourceGroups") or (), table),
+        quotas=read_quotas(spec.get("resourceGroups") or (), table, amounts),
         weight=read_weight(spec),
+        has_effective_quotas=_has_effective_quotas(raw),
     )
 
 
-def read_cluster_queue(raw: Mapping[str, Any], table: FlavorResourceTable) -> ClusterQueueSpec:
+def read_cluster_queue(raw: Mapping[str, Any], table: FlavorResourceTable, amounts: Amounts) -> ClusterQueueSpec:
     """Read a raw ClusterQueue."""
     spec = raw.get("spec") or {}
     groups = spec.get("resourceGroups") or ()
@@ -206,7 +219,7 @@ def read_cluster_queue(raw: Mapping[str, Any], table: FlavorResourceTable) -> Cl
         name=raw["metadata"]["name"],
         cohort=spec.get("cohortName") or "",
         resource_groups=read_resource_groups(groups),
-        quotas=read_quotas(groups, table),
+        quotas=read_quotas(groups, table, amounts),
         preemption=_read_preemption(spec.get("preemption") or {}),
         fungibility=_read_fungibility(spec.get("flavorFungibility") or {}),
         queueing_strategy=read_choice(spec, "queueingStrategy", "spec", default_strategy, tuple(QueueingStrategy)),
@@ -214,6 +227,8 @@ def read_cluster_queue(raw: Mapping[str, Any], table: FlavorResourceTable) -> Cl
         weight=read_weight(spec),
         admission_checks=_read_admission_checks(spec),
         min_admit_duration_ns=read_min_admit_duration(spec.get("preemption")),
+        has_effective_quotas=_has_effective_quotas(raw),
+        preemption_config=(raw["metadata"].get("annotations") or {}).get(_PREEMPTION_CONFIG) or "",
         raw=_without_status(raw),
     )
 
@@ -232,18 +247,29 @@ def _read_preemption(raw: Mapping[str, Any]) -> ClusterQueuePreemption:
 
 
 def _read_fungibility(raw: Mapping[str, Any]) -> FlavorFungibility:
-    path, policies, preferences = "spec.flavorFungibility", tuple(FungibilityPolicy), tuple(FungibilityPreference)
+    path, policies = "spec.flavorFungibility", tuple(FungibilityPolicy)
     defaults = FlavorFungibility()
     return FlavorFungibility(
         when_can_borrow=read_choice(raw, "whenCanBorrow", path, defaults.when_can_borrow, policies),
         when_can_preempt=read_choice(raw, "whenCanPreempt", path, defaults.when_can_preempt, policies),
-        preference=read_choice(raw, "preference", path, defaults.preference, preferences),
+        preference=_read_preference(raw, path),
     )
+
+
+def _read_preference(raw: Mapping[str, Any], path: str) -> FungibilityPreference | None:
+    if not raw.get("preference"):
+        return None
+    preferences = tuple(FungibilityPreference)
+    return read_choice(raw, "preference", path, preferences[0], preferences)
 
 
 def _read_admission_checks(spec: Mapping[str, Any]) -> dict[str, frozenset[str]]:
     strategy = spec.get("admissionChecksStrategy") or {}
     return {check["name"]: frozenset(check.get("onFlavors") or ()) for check in strategy.get("admissionChecks") or ()}
+
+
+def _has_effective_quotas(raw: Mapping[str, Any]) -> bool:
+    return (raw.get("status") or {}).get("effectiveQuotas") is not None
 
 
 def _without_status(raw: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -35,7 +35,7 @@ def read_min_admit_duration(preemption: Mapping[str, Any] | None) -> int | None:
 
 
 def is_expired(now_ns: int, reserved_ns: int | None, min_admit_ns: int) -> bool:
-    """Tell whether a holder has had its time; `reserved_ns` is None while its QuotaReserved is not True."""
+    """Return whether a holder has had its time; `reserved_ns` is None while its QuotaReserved is not True."""
     return reserved_ns is not None and now_ns - reserved_ns > min_admit_ns
 
 

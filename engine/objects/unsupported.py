@@ -13,22 +13,16 @@ from typing import Final
 from config.api.meta import ObjectKey, Raw, conditions, is_true, object_key
 from config.names import KUEUE_GROUP, MULTIKUEUE_NAME
 from engine.objects.activity import flavor_names
+from engine.objects.unsupported_topology import unmodelled_topology, uses_of_topology
 from engine.requests.limit_ranges import CONTAINER, ContestedDefault, LimitRangeSummary
+from engine.versions.gates import hint_for
+from engine.versions.profiles import REFERENCE_PROFILE, VersionProfile
 from engine.vocabulary.features import FeatureGates
 
-SUPPORTED_KUEUE: Final = "v0.19"
 _CONFIGURATION_V1BETA1: Final = "config.kueue.x-k8s.io/v1beta1"
 _PARENT_LABEL: Final = f"{KUEUE_GROUP}/concurrent-admission-parent"
 _ELASTIC_ANNOTATION: Final = f"{KUEUE_GROUP}/elastic-job"
 _SLICE_ANNOTATION: Final = f"{KUEUE_GROUP}/workload-slice-replacement-for"
-_TOPOLOGY_REQUEST_FIELDS: Final = (
-    "required",
-    "preferred",
-    "unconstrained",
-    "podSetSliceRequiredTopology",
-    "podSetSliceSize",
-    "podsetSliceRequiredTopologyConstraints",
-)
 
 
 class Feature(StrEnum):
@@ -43,7 +37,16 @@ class Feature(StrEnum):
     ELASTIC_WORKLOADS = "elastic-workloads"
     BLOCK_ADMISSION = "wait-for-pods-ready-block-admission"
     LIMIT_RANGE_DEFAULTS = "limit-range-defaults"
+    CONFIGURABLE_PREEMPTIONS = "configurable-preemptions"
+    DYNAMIC_QUOTA_ORCHESTRATION = "dynamic-quota-orchestration"
+    FAIR_SHARING_REFILL = "fair-sharing-refill"
+    FAIR_SHARING_REEVALUATION = "fair-sharing-reevaluate-preemption-candidates"
+    PRIORITIZED_PREEMPTORS = "prioritize-preemptor-workloads"
+    KUEUE_CRASH = "kueue-crash"
+    UNKNOWN_FIELD = "unknown-field"
     ASSUMED_DEFAULTS = "assumed-defaults"
+    ASSUMED_VERSION = "assumed-version"
+    UNKNOWN_FEATURE_GATE = "unknown-feature-gate"
     IN_FLIGHT = "in-flight"
     COLD_START = "cold-start"
 
@@ -86,11 +89,15 @@ class ClusterFacts:
     """
 
     gates: FeatureGates = field(default_factory=FeatureGates)
+    profile: VersionProfile = REFERENCE_PROFILE
+    unknown_gates: tuple[str, ...] = ()
     configuration: Raw = field(default_factory=dict)
     is_assumed: bool = False
     flavors: Mapping[str, Raw] = field(default_factory=dict)
     check_controllers: Mapping[str, str] = field(default_factory=dict)
     device_class_resources: AbstractSet[str] | None = None
+    sees_topology: bool = False
+    """Whether Topologies, Nodes and Pods are known."""
 
 
 COLD_START: Final = UnsupportedFeature(
@@ -139,12 +146,10 @@ def cluster_findings(around: ClusterFacts, has_pods_not_ready: Callable[[], bool
 
     `has_pods_not_ready` tells whether an admitted workload lacks ready pods; it is asked only where that matters.
     """
-    found: list[UnsupportedFeature] = []
-    if around.is_assumed:
-        detail = f"Kueue's Configuration is not known; predicted as Kueue {SUPPORTED_KUEUE} with its defaults"
-        found.append(
-            UnsupportedFeature(Feature.ASSUMED_DEFAULTS, FindingEffect.LABEL, FindingScope.CLUSTER, detail, "")
-        )
+    found = [
+        UnsupportedFeature(feature, FindingEffect.LABEL, FindingScope.CLUSTER, detail, "")
+        for feature, detail in _assumptions(around)
+    ]
     if _blocks_admission(around.configuration) and has_pods_not_ready():
         detail = "waitForPodsReady.blockAdmission delays every admission until all admitted workloads are ready"
         found.append(
@@ -155,8 +160,19 @@ def cluster_findings(around: ClusterFacts, has_pods_not_ready: Callable[[], bool
     return found
 
 
+def _assumptions(around: ClusterFacts) -> Iterator[tuple[Feature, str]]:
+    profile = around.profile
+    if profile.assumption is not None:
+        yield Feature.ASSUMED_VERSION, profile.assumption
+    if around.is_assumed:
+        detail = f"Kueue's Configuration is not known; predicted as Kueue {profile} with its defaults"
+        yield Feature.ASSUMED_DEFAULTS, detail
+    for name in around.unknown_gates:
+        yield Feature.UNKNOWN_FEATURE_GATE, f"{name} is no gate of Kueue {profile} as it is known here{hint_for(name)}"
+
+
 def _blocks_admission(configuration: Raw) -> bool:
-    """Tell whether one workload is admitted at a time. v1beta1 needs `enable`, and blocks by default."""
+    """Return whether one workload is admitted at a time. v1beta1 needs `enable`, and blocks by default."""
     wait = configuration.get("waitForPodsReady") or {}
     if configuration.get("apiVersion") == _CONFIGURATION_V1BETA1:
         return bool(wait.get("enable")) and wait.get("blockAdmission") is not False
@@ -210,20 +226,19 @@ def _pod_specs(workload: Raw) -> Iterator[tuple[str, Raw]]:
 def _topology_of_workload(workload: Raw, around: ClusterFacts) -> Iterator[tuple[Feature, str]]:
     if not around.gates.topology_aware_scheduling:
         return
-    for index, pod_set in enumerate(_pod_sets(workload)):
-        request = pod_set.get("topologyRequest") or {}
-        for name in _TOPOLOGY_REQUEST_FIELDS:
-            if request.get(name) not in (None, []):
-                yield Feature.TOPOLOGY_AWARE_SCHEDULING, f"spec.podSets[{index}].topologyRequest.{name} is set"
-    status = workload.get("status") or {}
-    assignments = (status.get("admission") or {}).get("podSetAssignments") or ()
-    for index, assignment in enumerate(assignments):
-        for name in ("topologyAssignment", "delayedTopologyRequest"):
-            if assignment.get(name):
-                detail = f"status.admission.podSetAssignments[{index}].{name} is set"
-                yield Feature.TOPOLOGY_AWARE_SCHEDULING, detail
-    if status.get("unhealthyNodes"):
-        yield Feature.TOPOLOGY_AWARE_SCHEDULING, "status.unhealthyNodes is set"
+    if not around.sees_topology:
+        details = uses_of_topology(workload)
+    elif any(_topology_of(around, name) for name in around.flavors):
+        details = unmodelled_topology(workload, around.gates, around.profile.switches)
+    else:
+        return
+    for detail in details:
+        yield Feature.TOPOLOGY_AWARE_SCHEDULING, detail
+
+
+def _topology_of(around: ClusterFacts, flavor: str) -> str | None:
+    name: str | None = ((around.flavors.get(flavor) or {}).get("spec") or {}).get("topologyName")
+    return name
 
 
 def _claims(workload: Raw, around: ClusterFacts) -> Iterator[tuple[Feature, str]]:
@@ -273,8 +288,9 @@ def _elastic(workload: Raw, gates: FeatureGates) -> Iterator[tuple[Feature, str]
 
 def _unsupported_in_queue(spec: Raw, around: ClusterFacts) -> Iterator[tuple[Feature, FindingEffect, str]]:
     gates, names = around.gates, flavor_names(spec)
-    with_topology = [name for name in names if ((around.flavors.get(name) or {}).get("spec") or {}).get("topologyName")]
-    if gates.topology_aware_scheduling and names and len(with_topology) == len(names):
+    with_topology = [name for name in names if _topology_of(around, name)]
+    has_topology = gates.topology_aware_scheduling and not around.sees_topology
+    if has_topology and names and len(with_topology) == len(names):
         detail = f"all its flavors have a topology: {', '.join(with_topology)}"
         yield Feature.TOPOLOGY_AWARE_SCHEDULING, FindingEffect.UNSUPPORTED, detail
     mode = (spec.get("admissionScope") or {}).get("admissionMode")

@@ -7,8 +7,9 @@ are computed once.
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from config.api.quantity import QuantityError, add, request_amount
+from config.api.quantity import QuantityError
 from engine.requests.requests import count_after_reclaim, read_count, reclaimable_counts, scale_to_count
+from engine.versions.amounts import EXACT_AMOUNTS, Amounts
 from engine.vocabulary.errors import FieldError
 from engine.vocabulary.flavor_resource import FlavorResource, FlavorResourceTable
 
@@ -28,7 +29,10 @@ class Holding(NamedTuple):
 class UsageReader:
     """Reads the usage of admitted workloads."""
 
-    def __init__(self, table: FlavorResourceTable, *, counts_reclaimable_pods: bool) -> None:
+    def __init__(
+        self, table: FlavorResourceTable, amounts: Amounts = EXACT_AMOUNTS, *, counts_reclaimable_pods: bool
+    ) -> None:
+        self._amounts = amounts
         self._table = table
         self._counts_reclaimable_pods = counts_reclaimable_pods
         self._by_shape: dict[object, Holding] = {}
@@ -58,19 +62,25 @@ class UsageReader:
         uses: set[FlavorResource] = set()
         for index, assignment in enumerate(assignments):
             path = f"status.admission.podSetAssignments[{index}]"
-            amounts = _read_amounts(assignment.get("resourceUsage") or {}, path)
+            amounts = self._read_amounts(assignment.get("resourceUsage") or {}, path)
             name = assignment.get("name") or "main"
             spec_count = spec_counts.get(name, 0)
             count = read_count(assignment.get("count"), f"{path}.count", default=spec_count)
             left = count_after_reclaim(spec_count, reclaimable.get(name, 0))
             if left < count:
-                amounts = scale_to_count(amounts, count, left)
+                amounts = scale_to_count(amounts, count, left, self._amounts)
             for resource, flavor in (assignment.get("flavors") or {}).items():
                 fr = self._table.get(flavor, resource)
                 uses.add(fr)
                 if resource in amounts:
-                    total[fr] = add(total.get(fr, 0), amounts[resource])
+                    total[fr] = self._amounts.add(total.get(fr, 0), amounts[resource])
         return Holding(tuple(total.items()), frozenset(uses))
+
+    def _read_amounts(self, usage: Mapping[str, Any], path: str) -> dict[str, int]:
+        try:
+            return {resource: self._amounts.usage(resource, value) for resource, value in usage.items()}
+        except QuantityError as error:
+            raise FieldError(f"{path}.resourceUsage", str(error)) from None
 
 
 def _shape(assignment: Mapping[str, Any]) -> object:
@@ -80,10 +90,3 @@ def _shape(assignment: Mapping[str, Any]) -> object:
         *(assignment.get("flavors") or {}).items(),
         *(assignment.get("resourceUsage") or {}).items(),
     )
-
-
-def _read_amounts(usage: Mapping[str, Any], path: str) -> dict[str, int]:
-    try:
-        return {resource: request_amount(resource, value) for resource, value in usage.items()}
-    except QuantityError as error:
-        raise FieldError(f"{path}.resourceUsage", str(error)) from None

@@ -7,6 +7,7 @@ queues. Values are checked in v1beta2, whichever version came in. Rules across f
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Final
 
 from config.api.meta import Raw
@@ -27,6 +28,9 @@ from engine.objects.field_checks import (
 )
 from engine.objects.shapes import shape_errors
 from engine.objects.time_based import read_min_admit_duration
+from engine.topology.node_inventory import read_amounts, read_levels
+from engine.topology.request import TopologyRequest
+from engine.topology.wire import decode
 from engine.vocabulary.errors import FieldError, InvalidObjectError
 
 _COUNT: Final = range(2**31)
@@ -70,6 +74,9 @@ def _value_errors(raw: Raw) -> Iterator[FieldError]:
         yield from check(block_at(raw, "spec"))
     if kind == "Workload":
         yield from _workload_status_errors(block_at(raw, "status"))
+    elif kind == "Node":
+        allocatable = block_at(block_at(raw, "status"), "allocatable")
+        yield from _error_of(lambda: read_amounts(allocatable, "status.allocatable"))
 
 
 def _metadata_errors(kind: str, metadata: Raw) -> Iterator[FieldError]:
@@ -184,6 +191,8 @@ def _workload_errors(spec: Raw) -> Iterator[FieldError]:
         if name in names:
             yield FieldError(f"{path}.name", f'"{name}" is used already')
         names.add(name)
+        request = pod_set.get("topologyRequest")
+        yield from _error_of(partial(TopologyRequest.from_raw, request, f"{path}.topologyRequest"))
         template = block_at(pod_set, "template")
         yield from _pod_spec_errors(block_at(template, "spec"), f"{path}.template.spec")
     for path, gate in entries_at(spec, "preemptionGates", "spec"):
@@ -220,12 +229,34 @@ def _workload_status_errors(status: Raw) -> Iterator[FieldError]:
     for path, assignment in entries_at(admission, "podSetAssignments", "status.admission"):
         yield from check_integer(assignment, "count", path, _COUNT)
         yield from check_resource_list(assignment, "resourceUsage", path)
+        if assignment.get("topologyAssignment"):
+            where = f"{path}.topologyAssignment"
+            yield from _error_of(partial(decode, assignment["topologyAssignment"], where))
+        yield from check_choice(assignment, "delayedTopologyRequest", path, ("Pending", "Ready"))
+
+
+def _pod_errors(spec: Raw) -> Iterator[FieldError]:
+    yield from _pod_spec_errors(spec, "spec")
+
+
+def _topology_errors(spec: Raw) -> Iterator[FieldError]:
+    yield from _error_of(lambda: read_levels({"spec": spec}))
+
+
+def _error_of(read: Callable[[], object]) -> Iterator[FieldError]:
+    """Yield what is wrong with a field that is read as a whole."""
+    try:
+        read()
+    except FieldError as error:
+        yield error
 
 
 _CHECKS: Final[Mapping[str, Callable[[Raw], Iterator[FieldError]]]] = {
     "ClusterQueue": _cluster_queue_errors,
     "Cohort": _cohort_errors,
     "LocalQueue": _local_queue_errors,
+    "Pod": _pod_errors,
     "ResourceFlavor": _resource_flavor_errors,
+    "Topology": _topology_errors,
     "Workload": _workload_errors,
 }

@@ -15,6 +15,7 @@ from config.api.meta import NANOSECONDS, ZERO_TIME_NS, ObjectKey, parse_time
 from engine.objects.boost import effective_priority, preemption_cost, priority_boost
 from engine.objects.configuration import KueueConfiguration, RequeuingTimestamp
 from engine.objects.usage import Usage, UsageReader
+from engine.topology.usage import TopologyUse, TopologyUseReader
 from engine.vocabulary.features import FeatureGates
 from engine.vocabulary.flavor_resource import FlavorResource, FlavorResourceTable
 
@@ -43,6 +44,8 @@ class AdmittedWorkload:
         "order",
         "priority",
         "queue_time_ns",
+        "second_pass",
+        "topology",
         "usage",
         "uses",
     )
@@ -59,6 +62,8 @@ class AdmittedWorkload:
         *,
         is_evicted: bool,
         has_ready_pods: bool,
+        topology: tuple[TopologyUse, ...] = (),
+        second_pass: Mapping[str, Any] | None = None,
     ) -> None:
         self.key: Final = key
         self.cluster_queue: Final = cluster_queue
@@ -69,6 +74,10 @@ class AdmittedWorkload:
         self.queue_time_ns: Final = queue_time_ns
         self.is_evicted: Final = is_evicted
         self.has_ready_pods: Final = has_ready_pods
+        self.topology: Final = topology
+        """Which leaves of topologies its pods take."""
+        self.second_pass: Final = second_pass
+        """The object itself, as long as its nodes are still to be chosen."""
 
     def on_its_way_out(self) -> "AdmittedWorkload":
         """Return it as it is once it was evicted, while it still holds its quota."""
@@ -82,6 +91,7 @@ class AdmittedWorkload:
             self.queue_time_ns,
             is_evicted=True,
             has_ready_pods=self.has_ready_pods,
+            topology=self.topology,
         )
 
     @property
@@ -132,7 +142,10 @@ class WorkloadReader:
     def __init__(self, configuration: KueueConfiguration, table: FlavorResourceTable) -> None:
         self._configuration = configuration
         self._gates = configuration.gates
-        self._usage = UsageReader(table, counts_reclaimable_pods=configuration.gates.reclaimable_pods)
+        self._usage = UsageReader(
+            table, configuration.profile.amounts, counts_reclaimable_pods=configuration.gates.reclaimable_pods
+        )
+        self._topology = TopologyUseReader()
 
     def read(self, key: ObjectKey, raw: Mapping[str, Any]) -> Workload:
         """Read a raw Workload."""
@@ -170,6 +183,8 @@ class WorkloadReader:
             queue_time_ns=self._queue_time(metadata, conditions),
             is_evicted=_is_true(conditions, "Evicted"),
             has_ready_pods=_is_true(conditions, "PodsReady"),
+            topology=self._topology.read(raw) if self._gates.topology_aware_scheduling else (),
+            second_pass=raw if _waits_for_nodes(status, conditions) else None,
         )
 
     def _waiting(
@@ -217,11 +232,21 @@ class WorkloadReader:
 
 
 def restarts_queueing(reason: str | None, gates: FeatureGates) -> bool:
-    """Tell whether a workload that was preempted for this reason queues behind those that came meanwhile."""
+    """Return whether a workload that was preempted for this reason queues behind those that came meanwhile."""
     if reason == "InCohortReclaimWhileBorrowing":
         return not gates.priority_sorting_within_cohort
     # KEP-8522: a workload whose time was up queues behind the one that took its place, or both would alternate.
     return reason == "InClusterQueueTimeBased" and gates.time_based_same_priority_preemption
+
+
+def _waits_for_nodes(status: Mapping[str, Any], conditions: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Return whether a workload with quota has pod sets whose nodes Kueue has yet to choose."""
+    if _is_true(conditions, "Admitted") or _is_true(conditions, "Evicted"):
+        return False
+    return any(
+        assignment.get("delayedTopologyRequest") == "Pending" and not assignment.get("topologyAssignment")
+        for assignment in status["admission"].get("podSetAssignments") or ()
+    )
 
 
 def _is_true(conditions: Mapping[str, Mapping[str, Any]], condition_type: str) -> bool:

@@ -115,7 +115,7 @@ def restrict(terms: Sequence[Term], keys: AbstractSet[str]) -> tuple[Term, ...]:
 
 
 def matches_any(terms: Sequence[Term], labels: Mapping[str, str]) -> bool:
-    """Tell whether some term matches; raise AffinityError when none does and some cannot be evaluated."""
+    """Return whether some term matches; raise AffinityError when none does and some cannot be evaluated."""
     problems: list[str] = []
     for index, term in enumerate(terms):
         found = [

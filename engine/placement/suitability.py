@@ -5,6 +5,7 @@ tolerations answer are gone, and a flavor without taints accepts a pod without c
 """
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -56,21 +57,25 @@ class FlavorPlacement:
             tolerations=own,
         )
 
-    def why_unsuitable(self, pod: PodPlacement) -> str | None:
-        """Return Kueue's reason against the flavor, or None; raise AffinityError when the affinity is malformed."""
+    def why_unsuitable(self, pod: PodPlacement, label_keys: AbstractSet[str] | None = None) -> str | None:
+        """Return Kueue's reason against the flavor, or None; raise AffinityError when the affinity is malformed.
+
+        Of what the pod asks of its node only these labels count: by default those that the flavor has.
+        """
         if self.taints:
             taint = first_untolerated(self.taints, pod.tolerations)
             if taint is not None:
                 return f"untolerated taint {taint} in flavor {self.name}"
-        if (pod.node_selector or pod.required_terms) and not self._matches_affinity(pod):
+        if (pod.node_selector or pod.required_terms) and not self._matches_affinity(pod, label_keys):
             return f"flavor {self.name} doesn't match node affinity"
         return None
 
-    def _matches_affinity(self, pod: PodPlacement) -> bool:
+    def _matches_affinity(self, pod: PodPlacement, label_keys: AbstractSet[str] | None) -> bool:
         labels = self.labels
-        if any(labels.get(key, value) != value for key, value in pod.node_selector):
+        keys = labels.keys() if label_keys is None else label_keys
+        if any(key in keys and labels.get(key) != value for key, value in pod.node_selector):
             return False
-        terms = restrict(pod.required_terms, labels.keys())
+        terms = restrict(pod.required_terms, keys)
         return not terms or matches_any(terms, labels)
 
 

@@ -53,7 +53,7 @@ class Toleration:
         return cls(*(raw.get(name) or "" for name in ("key", "operator", "value", "effect")))
 
     def tolerates(self, taint: Taint) -> bool:
-        """Tell whether the taint is answered; an unknown operator answers nothing."""
+        """Return whether the taint is answered; an unknown operator answers nothing."""
         if self.effect and self.effect != taint.effect:
             return False
         if self.key and self.key != taint.key:

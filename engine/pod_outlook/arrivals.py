@@ -19,7 +19,7 @@ from engine.vocabulary.errors import FieldError, InvalidObjectError
 
 _KUEUES_GATES: Final = (f"{KUEUE_GROUP}/admission", f"{KUEUE_GROUP}/topology")
 MOST_PODS: Final = 5000
-"""A Workload of more pods is not looked at: the answer would come too late."""
+"""A Workload of more pods gets no forecast: the answer would come too late."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Holds an outlook against what became of the pods: pure, and the same for everybody who looks at the same facts."""
+"""Holds an outlook against what became of the pods: pure, and equal facts give equal results."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

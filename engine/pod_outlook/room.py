@@ -27,7 +27,7 @@ def room_by_node(model: PodModel, kind: PodKind, cycling: Iterable[ObjectKey]) -
 
 
 def certainly_fit(model: PodModel, pod_sets: Sequence[Sequence[PendingPod]]) -> bool:
-    """Tell whether all pods find room in whatever order they come and whichever nodes are chosen for them."""
+    """Return whether all pods find room in whatever order they come and whichever nodes are chosen for them."""
     kinds = [kind_of(pods[0]) for pods in pod_sets]
     if len(kinds) > 1 and any(kind.footprint.ports for kind in kinds):
         return False

@@ -88,7 +88,7 @@ class PodOutlook:
 
     @property
     def promises(self) -> bool:
-        """Tell whether the outlook says something that can be right or wrong."""
+        """Return whether the outlook says something that can be right or wrong."""
         return self.verdict is not PodVerdict.UNSUPPORTED and self.is_complete and bool(self.outcomes)
 
 

@@ -1,8 +1,9 @@
 """The facade: what would Kueue do with this pending workload, if its turn came now?"""
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from config.api.meta import ObjectKey
 from engine.cluster.model import ClusterModel
@@ -11,32 +12,50 @@ from engine.objects.workloads import AdmittedWorkload, IdleWorkload
 from engine.reporting.caveats import Caveats, caveats_of, in_flight_labels
 from engine.reporting.explanation import ExplanationRecorder
 from engine.search.gating import has_closed_gate
-from engine.search.nomination import Choices, Nominated, NominationSearch, fits_after
+from engine.search.nomination import (
+    MAX_TIES_FOLLOWED,
+    Nominated,
+    NominationSearch,
+    TargetTies,
+    explore_targets,
+    fits_after,
+)
 from engine.search.search import PreemptionTarget
-from engine.vocabulary.assignment import Assignment, AssignmentMode, PodSetAssignment
+from engine.search.second_pass import admitted_assignment, enter_second_pass
+from engine.search.ties import Choices
+from engine.search.topology_step import topology_step
+from engine.vocabulary.assignment import Assignment, AssignmentMode, PodSetAssignment, ScanMemory
 from engine.vocabulary.decision import Outcome, PodSetPrediction, Prediction
 from engine.vocabulary.errors import FieldError, InvalidObjectError
 from engine.vocabulary.messages import NO_LONGER_FITS, PREEMPTION_GATED, with_pending_preemption
+from engine.vocabulary.topology import FitCheck
 
-MAX_TIES_FOLLOWED: Final = 1024
-"""How many ties are met, over all ways through them, before the answer says that it may not list every outcome."""
+MAX_WAYS_FOLLOWED: Final = 256
+"""How many ways through a nomination are followed, each with other answers of its searches, before it says so."""
 
 NOT_EXHAUSTIVE: Final = "not all ties explored"
 
-_MIN_BRANCHES: Final = 4
-
 
 def predict(
-    model: ClusterModel, key: ObjectKey, now_ns: int, *, explain: bool = False, as_head: bool = False
+    model: ClusterModel,
+    key: ObjectKey,
+    now_ns: int,
+    *,
+    explain: bool = False,
+    as_head: bool = False,
+    memory: ScanMemory = (),
 ) -> Prediction:
     """Return what Kueue would do with a workload.
 
-    With `explain`, also what was looked at on the way. With `as_head`, whatever the state of its queues and back-off.
+    With `explain`, also what was tried on the way. With `as_head`, whatever the state of its queues and back-off. The
+    flavor scan goes on from `memory`, where the one of its last turn ended.
     """
     workload = model.workload(key)
     if workload is None:
         return Prediction(key, Outcome.NOT_QUEUED, "the workload does not exist")
     if isinstance(workload, AdmittedWorkload):
+        if workload.second_pass is not None and model.follows_topology:
+            return _predict_second_pass(model, workload, workload.second_pass, now_ns)
         message = f"the workload holds quota in ClusterQueue {workload.cluster_queue}"
         return Prediction(key, Outcome.NOT_QUEUED, message, labels=in_flight_labels(model, [key]))
     if isinstance(workload, IdleWorkload):
@@ -48,9 +67,30 @@ def predict(
         caveats = caveats_of(model, entry)
         if caveats.unsupported is not None:
             return Prediction(key, Outcome.UNSUPPORTED, caveats.unsupported, entry.queue.name, labels=caveats.labels)
-        return _with_caveats(_predict_entry(model, entry, now_ns, explain=explain), caveats, model)
+        found = _predict_entry(model, entry, now_ns, memory, explain=explain)
+        return _with_caveats(found, caveats, model)
     except FieldError as error:
         raise InvalidObjectError("Workload", str(key), error) from None
+
+
+def _predict_second_pass(
+    model: ClusterModel, workload: AdmittedWorkload, raw: Mapping[str, Any], now_ns: int
+) -> Prediction:
+    """Return where the pods of a workload go that has its quota and waited for its nodes."""
+    try:
+        entry = enter_second_pass(model, workload, raw)
+        if isinstance(entry, QueueRefusal):
+            return Prediction(workload.key, entry.outcome, entry.message, entry.cluster_queue)
+        caveats = caveats_of(model, entry)
+        if caveats.unsupported is not None:
+            queue = entry.queue.name
+            return Prediction(workload.key, Outcome.UNSUPPORTED, caveats.unsupported, queue, labels=caveats.labels)
+        search = NominationSearch(
+            model, entry.workload, entry.queue, entry.spec, entry.demands, now_ns, holds_quota=True
+        )
+        return _with_caveats(judge(model, entry, search.resume(admitted_assignment(entry))), caveats, model)
+    except FieldError as error:
+        raise InvalidObjectError("Workload", str(workload.key), error) from None
 
 
 def _with_caveats(prediction: Prediction, caveats: Caveats, model: ClusterModel) -> Prediction:
@@ -61,19 +101,50 @@ def _with_caveats(prediction: Prediction, caveats: Caveats, model: ClusterModel)
     return replace(prediction, outcome=outcome, labels=(*prediction.labels, *labels))
 
 
-def _predict_entry(model: ClusterModel, entry: NominatedWorkload, now_ns: int, *, explain: bool) -> Prediction:
+def _predict_entry(
+    model: ClusterModel, entry: NominatedWorkload, now_ns: int, memory: ScanMemory, *, explain: bool
+) -> Prediction:
+    ties = explore_targets(MAX_TIES_FOLLOWED)
     choices = Choices()
-    first = _nominate(model, entry, now_ns, choices, explain=explain)
-    if not choices.options:
+    first = _nominate(model, entry, now_ns, choices, ties, memory, explain=explain)
+    distinct = [replace(first, explanation=None)]
+    scripts = deque(choices.other_ways(0))
+    followed = 1
+    while scripts and followed < MAX_WAYS_FOLLOWED:
+        script = scripts.popleft()
+        choices = Choices(script)
+        other = _nominate(model, entry, now_ns, choices, ties, memory)
+        if other not in distinct:
+            distinct.append(other)
+        followed += 1
+        scripts.extend(choices.other_ways(len(script)))
+    is_exhaustive = ties.is_exhaustive and not scripts
+    if len(distinct) == 1 and is_exhaustive:
         return first
-    return _with_alternatives(first, _branches(model, entry, now_ns, choices))
+    labels = () if is_exhaustive else (NOT_EXHAUSTIVE,)
+    return replace(first, outcome=Outcome.AMBIGUOUS, alternatives=tuple(distinct), labels=labels)
 
 
 def _nominate(
-    model: ClusterModel, entry: NominatedWorkload, now_ns: int, choices: Choices, *, explain: bool = False
+    model: ClusterModel,
+    entry: NominatedWorkload,
+    now_ns: int,
+    choices: Choices,
+    ties: TargetTies,
+    memory: ScanMemory,
+    *,
+    explain: bool = False,
 ) -> Prediction:
     nomination = NominationSearch(
-        model, entry.workload, entry.queue, entry.spec, entry.demands, now_ns, choices=choices
+        model,
+        entry.workload,
+        entry.queue,
+        entry.spec,
+        entry.demands,
+        now_ns,
+        memory=memory,
+        choices=choices,
+        ties=ties,
     )
     if not explain:
         return judge(model, entry, nomination.run())
@@ -85,7 +156,8 @@ def _nominate(
 def judge(model: ClusterModel, entry: NominatedWorkload, nominated: Nominated) -> Prediction:
     """Say what becomes of a nominated workload that has the cycle for itself."""
     assignment, targets = nominated
-    outcome, message = _outcome(model, entry, assignment, targets)
+    fits = _fit_check(model, entry, assignment, targets)
+    outcome, message = _outcome(model, entry, assignment, targets, fits)
     return Prediction(
         key=entry.workload.key,
         outcome=outcome,
@@ -95,23 +167,42 @@ def judge(model: ClusterModel, entry: NominatedWorkload, nominated: Nominated) -
         pod_sets=tuple(map(pod_set_prediction, assignment.pod_sets)),
         reduced_counts=reduced_counts(entry, assignment),
         borrowing=None if assignment.mode is AssignmentMode.NO_FIT else assignment.borrowing,
+        nomination_message=assignment.message,
+        fits=fits,
+        scan_memory=assignment.scan_memory,
         victims=tuple(sorted(target.as_victim() for target in targets)),
     )
 
 
-def _outcome(
+def _fit_check(
     model: ClusterModel, entry: NominatedWorkload, assignment: Assignment, targets: Sequence[PreemptionTarget]
+) -> FitCheck | None:
+    """Return what the check within the cycle says, if the workload comes so far."""
+    if assignment.mode is AssignmentMode.NO_FIT or (assignment.mode is AssignmentMode.PREEMPT and not targets):
+        return None
+    if not fits_after(targets, entry.queue, assignment.usage):
+        return FitCheck.NO_QUOTA
+    topology = topology_step(model, entry)
+    return FitCheck.OK if topology is None or topology.fits(assignment, targets) else FitCheck.NO_TOPOLOGY
+
+
+def _outcome(
+    model: ClusterModel,
+    entry: NominatedWorkload,
+    assignment: Assignment,
+    targets: Sequence[PreemptionTarget],
+    fits: FitCheck | None,
 ) -> tuple[Outcome, str]:
     message = assignment.message
     if assignment.mode is AssignmentMode.NO_FIT:
         return Outcome.NO_FIT, message
     if assignment.mode is AssignmentMode.FIT:
-        return Outcome.ADMIT, message
+        return (Outcome.ADMIT, message) if fits is FitCheck.OK else (Outcome.SKIPPED, NO_LONGER_FITS)
     if not targets:
         return Outcome.PREEMPT_NO_CANDIDATES, message
     if has_closed_gate(entry.workload.raw, model.configuration.gates):
         return Outcome.GATED, PREEMPTION_GATED
-    if not fits_after(targets, entry.queue, assignment.usage):
+    if fits is not FitCheck.OK:
         return Outcome.SKIPPED, NO_LONGER_FITS
     return Outcome.PREEMPT, with_pending_preemption(message, len(targets))
 
@@ -123,9 +214,12 @@ def pod_set_prediction(assignment: PodSetAssignment) -> PodSetPrediction:
         name=assignment.name,
         count=assignment.count,
         flavors={resource: choice.flavor for resource, choice in flavors.items()},
-        usage={resource: assignment.requests[resource] for resource in flavors},
+        usage={resource: assignment.requests.get(resource, 0) for resource in flavors},
         modes={resource: choice.mode for resource, choice in flavors.items()},
         borrow_levels={resource: choice.borrow_level for resource, choice in flavors.items()},
+        mode=assignment.mode,
+        topology=assignment.topology,
+        delayed_topology=assignment.delayed_topology,
     )
 
 
@@ -135,43 +229,3 @@ def reduced_counts(entry: NominatedWorkload, assignment: Assignment) -> dict[str
         return {}
     asked = {demand.name: demand.count for demand in entry.demands}
     return {pod_set.name: pod_set.count for pod_set in assignment.pod_sets if pod_set.count < asked[pod_set.name]}
-
-
-def _branches(
-    model: ClusterModel, entry: NominatedWorkload, now_ns: int, first: Choices
-) -> Iterator[Prediction | None]:
-    """Follow the other ways through every tie; None stands for those that were too many to follow."""
-    scripts = _other_ways(first, 0)
-    followed = 1
-    limit = max(_MIN_BRANCHES, MAX_TIES_FOLLOWED // len(first.options))
-    while scripts:
-        if followed == limit:
-            yield None
-            return
-        script = scripts.pop()
-        choices = Choices(script)
-        yield _nominate(model, entry, now_ns, choices)
-        followed += 1
-        scripts.extend(_other_ways(choices, len(script)))
-
-
-def _other_ways(choices: Choices, start: int) -> list[tuple[int, ...]]:
-    """Return the scripts that differ from what was taken at one later tie."""
-    return [
-        (*choices.taken[:position], other)
-        for position in range(start, len(choices.taken))
-        for other in range(1, choices.options[position])
-    ]
-
-
-def _with_alternatives(first: Prediction, others: Iterator[Prediction | None]) -> Prediction:
-    distinct = [replace(first, explanation=None)]
-    labels: tuple[str, ...] = ()
-    for other in others:
-        if other is None:
-            labels = (NOT_EXHAUSTIVE,)
-        elif other not in distinct:
-            distinct.append(other)
-    if len(distinct) == 1:
-        return replace(first, labels=labels)
-    return replace(first, outcome=Outcome.AMBIGUOUS, alternatives=tuple(distinct), labels=labels)

@@ -9,7 +9,7 @@ Invariant: the usage of a cohort's cell is the sum over its children of what exc
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from config.api.quantity import add, sub
+from engine.versions.amounts import EXACT_AMOUNTS, Amounts
 from engine.vocabulary.flavor_resource import FlavorResource
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class QuotaCell:
     """What one node has and uses of one flavor and resource."""
 
     __slots__ = (
+        "add",
         "below_root",
         "borrowing_limit",
         "is_known",
@@ -46,12 +47,15 @@ class QuotaCell:
         "nominal",
         "parent",
         "potential",
+        "sub",
         "subtree_quota",
         "usage",
     )
 
     def __init__(self, node: "QuotaNode", parent: "QuotaCell | None") -> None:
         self.node = node
+        self.add: Final = node.amounts.add
+        self.sub: Final = node.amounts.sub
         self.nominal = 0
         self.borrowing_limit: int | None = None
         self.is_known = False  # by a quota here or below: only such cells count for fair sharing
@@ -68,23 +72,25 @@ class QuotaCell:
     def link(self, parent: "QuotaCell | None") -> None:
         """Hang the cell under its parent, whose numbers are final, and derive what depends on the ancestors."""
         self.parent = parent
-        self.is_ordinary = self.subtree_quota < _ORDINARY and (self.borrowing_limit or 0) < _ORDINARY
+        limits = (self.subtree_quota, self.local_quota, self.borrowing_limit or 0)
+        self.is_ordinary = all(-_ORDINARY < limit < _ORDINARY for limit in limits)
         if parent is None:
             self.lineage, self.below_root = (self,), ()
             self.potential = self.subtree_quota
             return
         self.lineage, self.below_root = (*parent.lineage, self), (*parent.below_root, self)
-        potential = add(self.local_quota, parent.potential)
+        potential = self.add(self.local_quota, parent.potential)
         if self.borrowing_limit is not None:
-            potential = min(add(self.subtree_quota, self.borrowing_limit), potential)
+            potential = min(self.add(self.subtree_quota, self.borrowing_limit), potential)
         self.potential = potential
 
     def local_available(self) -> int:
         """Return what is unused of the part that only this subtree can see."""
-        return max(0, sub(self.local_quota, self.usage))
+        return max(0, self.sub(self.local_quota, self.usage))
 
     def available(self) -> int:
         """Return what could be used more right now, here or borrowed; negative when over-admitted."""
+        add, sub = self.add, self.sub
         root = self.lineage[0]
         result = sub(root.subtree_quota, root.usage)
         for cell in self.below_root:
@@ -93,12 +99,12 @@ class QuotaCell:
                 unused_in_parent = sub(sub(cell.subtree_quota, local), max(0, sub(usage, local)))
                 result = min(add(unused_in_parent, limit), result)
             if local > usage:
-                result = add(sub(local, usage), result)
+                result = add(max(0, sub(local, usage)), result)
         return result
 
     def borrows_with(self, amount: int) -> bool:
-        """Tell whether using `amount` more would exceed the quota of this subtree."""
-        return self.subtree_quota < add(self.usage, amount)
+        """Return whether using `amount` more would exceed the quota of this subtree."""
+        return self.subtree_quota < self.add(self.usage, amount)
 
 
 class UsageChanges:
@@ -121,12 +127,12 @@ class UsageChanges:
                 cell.usage = usage + amount
                 spare = cell.local_quota - usage
             else:
-                cell.usage = add(usage, amount)
-                spare = sub(cell.local_quota, usage)
+                cell.usage = cell.add(usage, amount)
+                spare = cell.sub(cell.local_quota, usage)
             if spare > 0:
                 if amount <= spare:
                     return
-                amount = sub(amount, spare)
+                amount = cell.sub(amount, spare)
             elif amount <= 0:
                 return
             cell = cell.parent
@@ -143,8 +149,8 @@ class UsageChanges:
                 cell.usage = usage - amount
                 stored_in_parent = usage - cell.local_quota
             else:
-                cell.usage = sub(usage, amount)
-                stored_in_parent = sub(usage, cell.local_quota)
+                cell.usage = cell.sub(usage, amount)
+                stored_in_parent = cell.sub(usage, cell.local_quota)
             if stored_in_parent <= 0:
                 return
             amount = min(amount, stored_in_parent)
@@ -161,10 +167,22 @@ class UsageChanges:
 class QuotaNode:
     """A ClusterQueue or a Cohort as a place in the quota tree."""
 
-    __slots__ = ("cells", "is_borrowing", "known_cells", "lendable", "name", "parent", "quotas", "share", "weight")
+    __slots__ = (
+        "amounts",
+        "cells",
+        "is_borrowing",
+        "known_cells",
+        "lendable",
+        "name",
+        "parent",
+        "quotas",
+        "share",
+        "weight",
+    )
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, amounts: Amounts = EXACT_AMOUNTS) -> None:
         self.name: Final = name
+        self.amounts: Final = amounts
         self.parent: CohortNode | None = None
         self.quotas: Mapping[FlavorResource, Quota] = {}
         self.weight = 1.0
@@ -184,7 +202,7 @@ class QuotaNode:
         return cell
 
     def is_within_nominal(self, frs: frozenset[FlavorResource]) -> bool:
-        """Tell whether none of these is borrowed from outside this subtree."""
+        """Return whether none of these is borrowed from outside this subtree."""
         cells = self.cells
         for fr in frs:
             cell = cells.get(fr)
@@ -216,7 +234,7 @@ class QuotaNode:
         """Derive what is never lent, once the subtree's quota is known."""
         for fr, cell in self.cells.items():
             limit = self.quotas.get(fr, _NO_QUOTA).lending_limit
-            cell.local_quota = 0 if limit is None else max(0, sub(cell.subtree_quota, limit))
+            cell.local_quota = 0 if limit is None else max(0, cell.sub(cell.subtree_quota, limit))
 
     def link_cells(self) -> None:
         """Hang every cell under its parent's cell and drop what was cached about quota."""
@@ -233,8 +251,8 @@ class CohortNode(QuotaNode):
 
     __slots__ = ("active_queues", "child_cohorts", "child_queues", "height")
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
+    def __init__(self, name: str, amounts: Amounts = EXACT_AMOUNTS) -> None:
+        super().__init__(name, amounts)
         self.child_cohorts: list[CohortNode] = []
         self.child_queues: list[ClusterQueue] = []
         self.active_queues: list[ClusterQueue] = []
@@ -242,6 +260,7 @@ class CohortNode(QuotaNode):
 
     def accumulate(self, child: QuotaNode) -> None:
         """Add what a settled child lends to this cohort and what it uses of it."""
+        add, sub = self.amounts.add, self.amounts.sub
         for fr, below in child.cells.items():
             cell = self.cells.get(fr)
             if cell is None:
@@ -285,18 +304,18 @@ def _link_downwards(node: QuotaNode) -> None:
 def lowest_fit(cell: QuotaCell, amount: int) -> tuple[int, bool]:
     """Return the height of the smallest subtree around a ClusterQueue that has room for `amount`.
 
-    Also tells whether quota outside that subtree exists, from which it could be reclaimed.
+    Also returns whether quota outside that subtree exists, from which it could be reclaimed.
     """
     parent = cell.parent
     if parent is None or not cell.borrows_with(amount):
         return 0, parent is not None
-    remaining = sub(amount, cell.local_available())
+    remaining = cell.sub(amount, cell.local_available())
     while True:
         cohort = parent.node
         assert isinstance(cohort, CohortNode)  # noqa: S101 - a parent is a cohort by construction
         if not parent.borrows_with(remaining):
             return cohort.height, parent.parent is not None
-        remaining = sub(remaining, parent.local_available())
+        remaining = cell.sub(remaining, parent.local_available())
         if parent.parent is None:
             return cohort.height, False
         parent = parent.parent

@@ -7,7 +7,6 @@ equal. The share of a node is kept on the node until its usage changes.
 
 from typing import Final
 
-from config.api.quantity import add, sub
 from engine.quota.quota_tree import CohortNode, QuotaNode
 
 Share = tuple[int, float]
@@ -31,8 +30,10 @@ def _compute(node: QuotaNode) -> Share:
         return NO_SHARE
     borrowed: dict[str, int] = {}
     for resource, cell in node.known_cells:
-        if cell.usage > cell.subtree_quota:
-            borrowed[resource] = add(borrowed.get(resource, 0), sub(cell.usage, cell.subtree_quota))
+        if cell.usage > cell.subtree_quota or not cell.is_ordinary:
+            more = cell.sub(cell.usage, cell.subtree_quota)
+            if more > 0:
+                borrowed[resource] = cell.add(borrowed.get(resource, 0), more)
     if not borrowed:
         return NO_SHARE
     node.is_borrowing = True
@@ -58,6 +59,6 @@ def _lendable(cohort: CohortNode) -> dict[str, int]:
         lendable: dict[str, int] = {}
         for fr, cell in list(root.cells.items()):
             if cell.is_known:
-                lendable[fr.resource] = add(lendable.get(fr.resource, 0), cohort.cell(fr).potential)
+                lendable[fr.resource] = cell.add(lendable.get(fr.resource, 0), cohort.cell(fr).potential)
         cohort.lendable = lendable
     return cohort.lendable

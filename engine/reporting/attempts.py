@@ -13,6 +13,7 @@ from engine.objects.specs import ClusterQueueSpec
 from engine.reporting.status import UnadmittedReason
 from engine.search.flavor_grading import Grade, Possibility, is_preferred
 from engine.search.nomination import NominationSearch
+from engine.versions.switches import Switches
 from engine.vocabulary.assignment import Assignment, AssignmentMode
 from engine.vocabulary.flavor_resource import FlavorResource
 from engine.vocabulary.messages import exceeds_capacity, exceeds_unused_quota
@@ -43,7 +44,7 @@ class FlavorAttempt:
 
     @property
     def is_worth_telling(self) -> bool:
-        """Tell whether the flavor was not simply taken."""
+        """Return whether the flavor was not simply taken."""
         return self.grade.possibility is not Possibility.FIT or self.borrow_level > 0
 
     def __str__(self) -> str:
@@ -57,11 +58,12 @@ class FlavorAttempt:
 
 
 class AttemptRecorder:
-    """Notes what flavor assignment looks at, by pod set."""
+    """Notes what flavor assignment tries, by pod set."""
 
-    def __init__(self, queue: ClusterQueue, spec: ClusterQueueSpec) -> None:
+    def __init__(self, queue: ClusterQueue, spec: ClusterQueueSpec, switches: Switches) -> None:
         self._queue = queue
         self._spec = spec
+        self._switches = switches
         self.by_pod_set: dict[str, dict[str, FlavorAttempt]] = {}
 
     def unsuitable(self, pod_sets: Sequence[str], flavor: str, reason: str) -> None:
@@ -86,7 +88,7 @@ class AttemptRecorder:
             reason = exceeds_unused_quota(fr.resource, fr.flavor, needed - max(0, cell.available()))
             cause = UnadmittedReason.WAITING_FOR_QUOTA if grade.possibility is Possibility.NO_FIT else None
         for attempt in self._attempts(pod_sets, fr.flavor):
-            if is_preferred(attempt.grade, grade, self._spec.fungibility.preference):
+            if is_preferred(attempt.grade, grade, self._spec.fungibility.preference, self._switches):
                 attempt.grade = grade
             attempt.borrow_level = max(attempt.borrow_level, grade.borrow_level)
             attempt.cause = _more_severe(attempt.cause, cause)
@@ -98,23 +100,23 @@ class AttemptRecorder:
 
 
 def considered_flavors(nomination: NominationSearch, assignment: Assignment) -> str:
-    """Return the part of the reservation's event that tells what else was looked at; empty if there is nothing."""
+    """Return the part of the reservation's event that lists what else was tried; empty if there is nothing."""
     if assignment.borrowing == 0 and _takes_first_flavors(assignment, nomination.spec):
         return ""
-    recorder = AttemptRecorder(nomination.queue, nomination.spec)
+    recorder = AttemptRecorder(nomination.queue, nomination.spec, nomination.model.configuration.profile.switches)
     nomination.retrace(assignment, recorder)
-    told = []
+    tried = []
     for pod_set in assignment.pod_sets:
         attempts = recorder.by_pod_set.get(pod_set.name, {})
         worth_telling = [str(attempts[flavor]) for flavor in sorted(attempts) if attempts[flavor].is_worth_telling]
         if worth_telling:
-            told.append(f"{pod_set.name}: {', '.join(worth_telling)}")
-    return " | ".join(told)
+            tried.append(f"{pod_set.name}: {', '.join(worth_telling)}")
+    return " | ".join(tried)
 
 
 def no_fit_reason(nomination: NominationSearch, assignment: Assignment) -> UnadmittedReason | None:
     """Return why nothing fits: the least severe cause among alternatives, the most severe among what is needed."""
-    recorder = AttemptRecorder(nomination.queue, nomination.spec)
+    recorder = AttemptRecorder(nomination.queue, nomination.spec, nomination.model.configuration.profile.switches)
     nomination.retrace(assignment, recorder)
     overall: UnadmittedReason | None = None
     for pod_set in assignment.pod_sets:

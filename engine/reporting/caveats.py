@@ -1,6 +1,6 @@
 """What limits a prediction: features that the engine does not model, and circumstances that an answer must mention."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from config.api.meta import ObjectKey
@@ -8,7 +8,9 @@ from engine.cluster.model import ClusterModel
 from engine.cluster.queueing import NominatedWorkload
 from engine.objects.unsupported import (
     ClusterFacts,
+    Feature,
     FindingEffect,
+    FindingScope,
     UnsupportedFeature,
     cluster_findings,
     cluster_queue_findings,
@@ -17,6 +19,7 @@ from engine.objects.unsupported import (
     workload_findings,
 )
 from engine.objects.workloads import AdmittedWorkload
+from engine.reporting.version_features import version_findings
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,8 @@ def caveats_of(model: ClusterModel, entry: NominatedWorkload) -> Caveats:
         *workload_findings(entry.workload.raw, around),
         *cluster_queue_findings(entry.spec.raw, around),
         *limit_range_findings(namespace, model.request_context(namespace).limit_ranges),
+        *_unmodelled_trees(model, entry),
+        *version_findings(model, entry),
     )
     if not findings:
         return Caveats()
@@ -47,6 +52,30 @@ def caveats_of(model: ClusterModel, entry: NominatedWorkload) -> Caveats:
         is_ambiguous=any(finding.effect is FindingEffect.AMBIGUOUS for finding in findings),
         labels=_labels(findings),
     )
+
+
+def _unmodelled_trees(model: ClusterModel, entry: NominatedWorkload) -> Iterator[UnsupportedFeature]:
+    """Yield what about the Nodes of the ClusterQueue's flavors is not modelled."""
+    if not model.follows_topology:
+        return
+    for flavor in entry.spec.flavors:
+        keeper = model.topology.keeper(flavor)
+        if keeper is None:
+            continue
+        details = [
+            f"Nodes with different labels or taints share the hostname {host}, and Kueue takes any one's"
+            for host in keeper.tree.contested_hosts
+        ]
+        if model.configuration.gates.tas_node_feasibility_for_all_levels and not keeper.tree.is_by_hostname:
+            details.append("its lowest level is no hostname, with gate TASNodeFeasibilityForAllLevels: not modelled")
+        for detail in details:
+            yield UnsupportedFeature(
+                Feature.TOPOLOGY_AWARE_SCHEDULING,
+                FindingEffect.UNSUPPORTED,
+                FindingScope.CLUSTER_QUEUE,
+                detail,
+                f"ResourceFlavor {flavor}",
+            )
 
 
 def in_flight_labels(model: ClusterModel, keys: Iterable[ObjectKey]) -> tuple[str, ...]:
@@ -71,9 +100,12 @@ def _cluster_facts(model: ClusterModel, entry: NominatedWorkload) -> ClusterFact
     }
     return ClusterFacts(
         gates=model.configuration.gates,
+        profile=model.configuration.profile,
+        unknown_gates=model.configuration.unknown_gates,
         configuration=model.configuration.raw,
         is_assumed=model.configuration.is_assumed,
         flavors=flavors,
+        sees_topology=model.topology.is_observed,
         check_controllers=model.check_controllers() if entry.spec.admission_checks else {},
     )
 

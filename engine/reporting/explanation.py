@@ -95,13 +95,13 @@ class UnsuitableFlavor:
 
 @dataclass(frozen=True, slots=True)
 class NominationExplanation:
-    """What was looked at, in order; with partial admission each attempted size looks again."""
+    """What was tried, in order; with partial admission once for each attempted size."""
 
     steps: tuple[ResourceTrial | UnsuitableFlavor, ...]
 
 
 class ExplanationRecorder:
-    """Notes what flavor assignment looks at."""
+    """Notes what flavor assignment tries."""
 
     def __init__(self, preemptor: Preemptor) -> None:
         self._preemptor = preemptor

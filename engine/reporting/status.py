@@ -157,7 +157,7 @@ def requeued(eviction: Condition, now_ns: int, generation: int, *, is_pod_owned:
 
 
 def is_owned_by_single_pod(workload: Mapping[str, Any]) -> bool:
-    """Tell whether a raw Workload belongs to one plain Pod; a group of one can still receive a replacement."""
+    """Return whether a raw Workload belongs to one plain Pod; a group of one can still receive a replacement."""
     metadata = workload.get("metadata") or {}
     if (metadata.get("annotations") or {}).get(_POD_GROUP_ANNOTATION) == "true":
         return False

@@ -1,6 +1,6 @@
-"""The status that Kueue writes on a workload at each turn of its life, as the new status beside the old one.
+"""The status that Kueue writes on a workload at each change of its state, as the new status beside the old one.
 
-Pure functions from a raw Workload to a raw status; which turn it is was decided elsewhere. What is written is what
+Pure functions from a raw Workload to a raw status; which change it is was decided elsewhere. What is written is what
 Kueue v0.19.1 writes, observable details included. Nothing is copied that does not change.
 """
 
@@ -14,10 +14,12 @@ from engine.reporting import status as written
 from engine.reporting.status import WorkloadEvent
 from engine.requests.requests import WorkloadRequest
 from engine.search.gating import CLOSED
-from engine.vocabulary.assignment import Assignment
+from engine.topology.wire import encode
+from engine.vocabulary.assignment import Assignment, PodSetAssignment
 from engine.vocabulary.features import FeatureGates
 from engine.vocabulary.gate_dialect import GateDialect
 from engine.vocabulary.messages import PreemptionReason, check_reset_message
+from engine.vocabulary.topology import DelayedTopology
 
 Status = Mapping[str, Any]
 
@@ -35,7 +37,7 @@ class StatusWrite:
 
     @property
     def changes_status(self) -> bool:
-        """Tell whether there is anything to write besides events."""
+        """Return whether there is anything to write besides events."""
         return self.before != self.after
 
     @property
@@ -104,6 +106,8 @@ def reserved_status(
     after = written.reserve_quota(conditions(raw), cluster_queue, now_ns, generation)
     states = {check.get("name"): check.get("state") for check in _list(raw, "admissionChecks")}
     is_ready = all(state == "Ready" for state in states.values())
+    is_placed = not any(pod_set.delayed_topology is DelayedTopology.PENDING for pod_set in assignment.pod_sets)
+    is_ready = is_ready and is_placed
     if set(checks) <= states.keys() and (is_ready or gates.unadmitted_workloads_observability):
         condition = written.admitted if is_ready else written.awaits_checks
         after = written.put(after, condition(now_ns, generation))
@@ -113,11 +117,23 @@ def reserved_status(
             "flavors": {resource: choice.flavor for resource, choice in pod_set.flavors.items()},
             "resourceUsage": _formatted(pod_set.requests, pod_set.flavors),
             "count": pod_set.count,
+            **_topology(pod_set, gates),
         }
         for pod_set in assignment.pod_sets
     ]
     admission = {"clusterQueue": cluster_queue, "podSetAssignments": pod_sets}
     return {**_without(_with_conditions(raw, after), "resourceRequests"), "admission": admission}
+
+
+def _topology(pod_set: PodSetAssignment, gates: FeatureGates) -> dict[str, Any]:
+    """Return where the pods of a pod set go, as far as it was decided."""
+    found: dict[str, Any] = {}
+    if pod_set.topology is not None:
+        by_prefix = gates.tas_assignments_encoding_by_hostname_prefix
+        found["topologyAssignment"] = encode(pod_set.topology, by_hostname_prefix=by_prefix)
+    if pod_set.delayed_topology is not None:
+        found["delayedTopologyRequest"] = str(pod_set.delayed_topology)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +241,7 @@ def _entry(condition: Condition) -> dict[str, Any]:
 
 
 def _formatted(amounts: Mapping[str, int], resources: Iterable[str]) -> dict[str, str]:
-    return {resource: format_request(resource, amounts[resource]) for resource in resources}
+    return {resource: format_request(resource, amounts[resource]) for resource in resources if resource in amounts}
 
 
 def _without(status: Status, *fields: str) -> dict[str, Any]:

@@ -43,7 +43,7 @@ class PodResources:
 
     @property
     def is_single_container(self) -> bool:
-        """Tell whether the pod asks for exactly what its one container asks for."""
+        """Return whether the pod asks for exactly what its one container asks for."""
         return len(self.containers) == 1 and not self.init_containers and self.pod_level is None and not self.overhead
 
 
@@ -89,7 +89,7 @@ def pod_requests(pod: PodResources) -> dict[str, Fraction]:
 
 
 def is_pod_level(resource: str) -> bool:
-    """Tell whether Kubernetes honours this resource in the pod-level block."""
+    """Return whether Kubernetes honours this resource in the pod-level block."""
     return resource in _POD_LEVEL_RESOURCES or resource.startswith(_POD_LEVEL_PREFIX)
 
 

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from config.api.quantity import request_amount, saturate, to_amount
 from engine.requests.limit_ranges import NO_LIMIT_RANGES, LimitRangeSummary
 from engine.requests.pod_resources import PodResources, ResourceList, pod_requests, read_pod_resources
 from engine.requests.resource_checks import outside_limit_ranges, requests_over_limits
 from engine.requests.transformations import NO_RULES, ResourceRules
+from engine.versions.amounts import EXACT_AMOUNTS, Amounts
 from engine.vocabulary.errors import FieldError
 
 _MAX_COUNT = 2**31 - 1
@@ -27,6 +27,7 @@ class RequestContext:
     limit_ranges: LimitRangeSummary = NO_LIMIT_RANGES
     runtime_overheads: Mapping[str, ResourceList] = field(default_factory=dict)
     reclaimable_pods: bool = True
+    amounts: Amounts = EXACT_AMOUNTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,7 @@ class WorkloadRequest:
     pod_sets: tuple[PodSetRequest, ...]
     pods: tuple[PodResources, ...]
     inadmissible: str | None = None
+    amounts: Amounts = EXACT_AMOUNTS
 
 
 def workload_request(raw: Mapping[str, Any], context: RequestContext) -> WorkloadRequest:
@@ -62,6 +64,7 @@ def workload_request(raw: Mapping[str, Any], context: RequestContext) -> Workloa
         ),
         pods=tuple(pods),
         inadmissible=requests_over_limits(pods) or outside_limit_ranges(pods, context.limit_ranges),
+        amounts=context.amounts,
     )
 
 
@@ -79,16 +82,11 @@ def count_after_reclaim(spec_count: int, reclaimable: int) -> int:
     return spec_count - min(reclaimable, spec_count)
 
 
-def multiply(per_pod: Mapping[str, int], count: int) -> dict[str, int]:
-    """Return the request of `count` pods."""
-    return {name: saturate(value * count) for name, value in per_pod.items()}
-
-
-def scale_to_count(total: Mapping[str, int], old_count: int, new_count: int) -> dict[str, int]:
+def scale_to_count(total: Mapping[str, int], old_count: int, new_count: int, amounts: Amounts) -> dict[str, int]:
     """Return a pod set's total at another count, with the truncating division that Kueue uses."""
     if old_count in (0, new_count):
         return dict(total)
-    return {name: saturate(_truncating_divide(value, old_count) * new_count) for name, value in total.items()}
+    return {name: amounts.multiply(_truncating_divide(value, old_count), new_count) for name, value in total.items()}
 
 
 def read_count(value: object, path: str, *, default: int | None = None) -> int:
@@ -118,21 +116,22 @@ def _pod_set_request(
     spec_count = read_count(pod_set.get("count"), f"{path}.count", default=1)
     min_count = pod_set.get("minCount")
     count = count_after_reclaim(spec_count, reclaimable.get(name, 0))
-    per_pod = _per_pod(pod, context.rules)
+    per_pod = _per_pod(pod, context)
     return PodSetRequest(
         name=name,
         count=count,
         spec_count=spec_count,
         min_count=None if min_count is None else read_count(min_count, f"{path}.minCount"),
         per_pod=per_pod,
-        requests=multiply(per_pod, count),
+        requests={name: context.amounts.multiply(amount, count) for name, amount in per_pod.items()},
     )
 
 
-def _per_pod(pod: PodResources, rules: ResourceRules) -> dict[str, int]:
-    if rules is NO_RULES and pod.is_single_container:  # nothing to add up: most pods, and much the fastest
-        return {name: max(0, request_amount(name, value)) for name, value in pod.containers[0].requests.items()}
-    return {name: max(0, to_amount(name, value)) for name, value in rules.apply(pod_requests(pod)).items()}
+def _per_pod(pod: PodResources, context: RequestContext) -> dict[str, int]:
+    amounts, rules = context.amounts, context.rules
+    if rules.change_nothing and pod.is_single_container:  # nothing to add up: most pods, and much the fastest
+        return {name: amounts.request(name, value) for name, value in pod.containers[0].requests.items()}
+    return {name: amounts.computed_request(name, value) for name, value in rules.apply(pod_requests(pod)).items()}
 
 
 def _truncating_divide(value: int, divisor: int) -> int:

@@ -45,6 +45,11 @@ class ResourceRules:
         prefixes = resources.get("excludeResourcePrefixes") or ()
         return cls(tuple(prefixes), _read_transformations(resources.get("transformations") or ()))
 
+    @property
+    def change_nothing(self) -> bool:
+        """Return whether every request counts as it is."""
+        return not self.exclude_prefixes and not self.transformations
+
     def apply(self, requests: dict[str, Fraction]) -> dict[str, Fraction]:
         """Return the requests that count against quota."""
         if self.exclude_prefixes:

@@ -12,7 +12,6 @@ common ancestor) no longer borrows: usage only shrinks during an attempt, so wha
 from collections.abc import Iterator, Sequence
 from heapq import heapify, heappop, heapreplace
 
-from config.api.quantity import sub
 from engine.cluster.candidates import Eligible
 from engine.cluster.cluster_queue import ClusterQueue
 from engine.objects.specs import BorrowWithinCohortPolicy, PreemptionPolicy
@@ -32,7 +31,7 @@ def classical_targets(
     try:
         return search.run()
     finally:
-        search.changes.undo()
+        search.undo()
 
 
 class _Source:
@@ -56,17 +55,17 @@ class _Source:
 class _ClassicalSearch(TargetSearch):
     def __init__(self, preemptor: Preemptor, frs_need: frozenset[FlavorResource], usage: Usage) -> None:
         super().__init__(preemptor, frs_need, usage)
-        # Nothing else is ever looked at, so nothing else is moved when a workload is removed.
+        # Nothing else is ever compared, so nothing else is moved when a workload is removed.
         self._concerned = frs_need.union(fr for fr, _ in usage)
 
-    def remove(self, workload: AdmittedWorkload, queue: ClusterQueue) -> None:
-        """Pretend that a workload is gone, as far as this search is concerned."""
+    def release_quota(self, workload: AdmittedWorkload, queue: ClusterQueue) -> None:
+        """Pretend that the quota of a workload is free, as far as this search is concerned."""
         for fr, amount in workload.usage:
             if fr in self._concerned:
                 self.changes.remove(queue.cells[fr], amount)
 
-    def put_back(self, workload: AdmittedWorkload, queue: ClusterQueue) -> None:
-        """Pretend that a removed workload is back."""
+    def take_quota(self, workload: AdmittedWorkload, queue: ClusterQueue) -> None:
+        """Pretend that the quota of a workload is taken again."""
         for fr, amount in workload.usage:
             if fr in self._concerned:
                 self.changes.add(queue.cells[fr], amount)
@@ -81,7 +80,7 @@ class _ClassicalSearch(TargetSearch):
             targets = self._attempt(allow_borrowing=allow_borrowing)
             if targets:
                 return self.fill_back(targets, allow_borrowing=allow_borrowing)
-            self.changes.undo()
+            self.undo()
         return []
 
     @property
@@ -134,7 +133,7 @@ class _ClassicalSearch(TargetSearch):
         return _Source(source.queue, source.way_up, eligible, has_advantage=False) if eligible else None
 
     def _in_order(self, sources: Sequence[_Source]) -> Iterator[PreemptionTarget]:
-        """Yield the candidates; validity is looked at as late as possible, on usage as it then is."""
+        """Yield the candidates; validity is checked as late as possible, on usage as it then is."""
         hierarchy = [source for source in sources if source.has_advantage]
         others = [source for source in sources if not source.has_advantage]
         for is_evicted in (True, False):
@@ -190,13 +189,13 @@ class _ClassicalSearch(TargetSearch):
         return sources
 
     def _fits_in_quota(self, node: QuotaNode, requests: Usage) -> tuple[bool, Usage]:
-        """Tell whether the node's own quota suffices, and what is left to ask of its parent."""
+        """Return whether the node's own quota suffices, and what is left to ask of its parent."""
         fits = True
         remaining = []
         for fr, amount in requests:
             cell = node.cell(fr)
             fits = fits and not cell.borrows_with(amount)
-            remaining.append((fr, max(0, sub(amount, cell.local_available()))))
+            remaining.append((fr, max(0, cell.sub(amount, cell.local_available()))))
         return fits, tuple(remaining)
 
     def _collect(

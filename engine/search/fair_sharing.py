@@ -31,7 +31,7 @@ def fair_targets(preemptor: Preemptor, frs_need: frozenset[FlavorResource], usag
     try:
         return search.run()
     finally:
-        search.changes.undo()
+        search.undo()
 
 
 class _FairSearch(TargetSearch):
@@ -79,14 +79,14 @@ class _FairSearch(TargetSearch):
             self.changes.remove(self.queue.cell(fr), amount)
 
     def _fits_without_preemptor(self) -> bool:
-        """Tell whether there is room; the preemptor's usage, counted for shares, must not stand in its own way."""
+        """Return whether there is room; the preemptor's usage, counted for shares, must not count against it."""
         self._remove_preemptor()
         fits = self.fits(allow_borrowing=True)
         self._add_preemptor()
         return fits
 
     def _take(self, workload: AdmittedWorkload, queue: ClusterQueue, reason: PreemptionReason) -> bool:
-        """Make the workload a target and tell whether that is enough."""
+        """Make the workload a target and return whether that is enough."""
         self.spend(_STEPS * self.steps)
         self.remove(workload, queue)
         self._targets.append(PreemptionTarget(workload, queue, reason))
@@ -129,9 +129,9 @@ class _FairSearch(TargetSearch):
         return False
 
     def _share_without(self, workload: AdmittedWorkload, queue: ClusterQueue, node: QuotaNode) -> Share:
-        self.remove(workload, queue)
+        self.release_quota(workload, queue)
         share = share_of(node)
-        self.put_back(workload, queue)
+        self.take_quota(workload, queue)
         return share
 
     def _second_pass(self) -> bool:
@@ -163,7 +163,7 @@ class _TargetOrder:
         self._pruned: set[QuotaNode] = set()
 
     def has_candidates(self, queue: ClusterQueue) -> bool:
-        """Tell whether any workload of the ClusterQueue is left."""
+        """Return whether any workload of the ClusterQueue is left."""
         return queue in self._position and self._position[queue] < len(self._candidates[queue])
 
     def pop(self, queue: ClusterQueue) -> AdmittedWorkload:
@@ -227,7 +227,7 @@ class _TargetOrder:
         return best, best_share
 
     def _first(self, queue: ClusterQueue) -> tuple[bool, bool, OrderKey]:
-        """Return where the next candidate of the ClusterQueue stands in the order of all candidates."""
+        """Return the place of the ClusterQueue's next candidate in the order of all candidates."""
         workload = self._candidates[queue][self._position[queue]]
         return not workload.is_evicted, queue is self._own, workload.order
 

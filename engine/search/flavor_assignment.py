@@ -1,15 +1,15 @@
 """Which flavor each resource of a pending workload gets.
 
 The flavors of a resource group are tried in order; for each the worst of its resources decides how good it is, and the
-ClusterQueue's fungibility decides whether to look further. Whether preemption could make room is asked of an oracle,
+ClusterQueue's fungibility decides whether to go on. Whether preemption could make room is asked of an oracle,
 one flavor and resource at a time.
 """
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from config.api.quantity import add, sub
 from engine.cluster.cluster_queue import ClusterQueue
 from engine.objects.configuration import KueueConfiguration
 from engine.objects.specs import BorrowWithinCohortPolicy, ClusterQueueSpec, PreemptionPolicy, ResourceGroup
@@ -19,6 +19,10 @@ from engine.quota.quota_tree import lowest_fit
 from engine.requests.demand import PodSetDemand
 from engine.requests.resource_order import hash_order
 from engine.search.flavor_grading import BEST_GRADE, FlavorScan, FoundFlavors, Grade, Possibility, is_preferred
+from engine.topology.node_inventory import per_pod_amounts
+from engine.topology.request import TopologyRequest
+from engine.topology.state import TopologyState
+from engine.versions.amounts import Amounts
 from engine.vocabulary.assignment import LAST_FLAVOR_TRIED, Assignment, FlavorChoice, PodSetAssignment, ScanMemory
 from engine.vocabulary.effort import Effort
 from engine.vocabulary.flavor_resource import FlavorResource, FlavorResourceTable
@@ -26,10 +30,10 @@ from engine.vocabulary.messages import exceeds_capacity, exceeds_unused_quota, n
 
 PODS = "pods"
 _FEW: Final = 4
-"""How many conditions on nodes are looked at in one step."""
+"""How many conditions on nodes are checked in one step."""
 
 PinnedFlavors = Mapping[str, Mapping[str, str]]
-"""For each pod set, the only flavor of each resource that may be looked at."""
+"""For each pod set, the only flavor of each resource that may be tried."""
 
 
 class PreemptionOracle(Protocol):
@@ -41,7 +45,7 @@ class PreemptionOracle(Protocol):
 
 
 class FlavorTrace(Protocol):
-    """Wants to know what was looked at on the way."""
+    """Is informed of what was tried on the way."""
 
     def unsuitable(self, pod_sets: Sequence[str], flavor: str, reason: str) -> None:
         """Take note of a flavor that does not suit the pods."""
@@ -68,6 +72,7 @@ class FlavorAssigner:
     memory: ScanMemory = ()
     allowed_flavors: frozenset[str] | None = None
     pinned: PinnedFlavors | None = None
+    topology: TopologyState | None = None
     trace: FlavorTrace | None = None
     effort: Effort = field(default_factory=Effort)
 
@@ -78,7 +83,7 @@ class FlavorAssigner:
         )
         if self._group_of(PODS) is not None:
             demands = [demand.with_pods() for demand in demands]
-        state = _State()
+        state = _State(self.configuration.profile.amounts)
         for members in _grouped(demands):
             if not self._assign_group(members, state):
                 break
@@ -91,21 +96,31 @@ class FlavorAssigner:
         return None
 
     def _assign_group(self, members: Sequence[PodSetDemand], state: "_State") -> bool:
-        """Assign one flavor per resource group to pod sets that must share it; tell whether they got one."""
+        """Assign one flavor per resource group to pod sets that must share it; return whether they got one."""
         requests: dict[str, int] = {}
+        add_requests = self.configuration.profile.amounts.add_requests
         for member in members:
             for resource, amount in member.requests.items():
-                requests[resource] = add(requests.get(resource, 0), amount)
+                requests[resource] = add_requests(requests.get(resource, 0), amount)
         found = self._flavors_for(members, requests, state.usage)
         complete = True
         for member in members:
             flavors = {resource: found.choices[resource] for resource in member.requests if resource in found.choices}
+            if not member.requests and len(members) > 1:
+                flavors = self._topology_choices(found.choices)
             assignment = PodSetAssignment(
                 member.name, member.count, flavors, member.requests, tuple(found.reasons), found.error
             )
             state.book(assignment, self.table)
             complete = complete and found.error is None and bool(flavors or not member.requests)
         return complete
+
+    def _topology_choices(self, choices: Mapping[str, FlavorChoice]) -> dict[str, FlavorChoice]:
+        """Return what a member that requests nothing takes over from its group: where its pods have to go."""
+        if self.topology is None:
+            return {}
+        levels = self.topology.levels
+        return {resource: choice for resource, choice in choices.items() if levels(choice.flavor) is not None}
 
     def _flavors_for(
         self, members: Sequence[PodSetDemand], requests: Mapping[str, int], booked: Mapping[FlavorResource, int]
@@ -135,9 +150,10 @@ class FlavorAssigner:
         booked: Mapping[FlavorResource, int],
     ) -> "FoundFlavors":
         """Scan the flavors of a resource group, from where the last scan stopped."""
-        has_fungibility = self.configuration.gates.flavor_fungibility
-        scan = FlavorScan(self.spec.fungibility, has_fungibility)
+        switches = self.configuration.profile.switches
+        scan = FlavorScan(self.spec.fungibility, switches, has_fungibility=self.configuration.gates.flavor_fungibility)
         covered = hash_order(name for name in requests if name in group.resources)
+        label_keys = self._group_label_keys(group) if switches.matches_group_label_keys else None
         steps = len(covered) + sum(_steps_to_place(member) for member in members)
         for index in range(self._first_index(members[0].index, resource), len(group.flavors)):
             self.effort.spend(steps)
@@ -147,7 +163,7 @@ class FlavorAssigner:
                 scan.reasons.append(not_nominated(flavor, resource))
                 continue
             try:
-                reason = self._why_unsuitable(members, flavor)
+                reason = self._why_unsuitable(members, flavor, group, label_keys)
             except AffinityError as error:
                 return FoundFlavors(reasons=scan.reasons, error=str(error))
             if reason is not None:
@@ -168,7 +184,9 @@ class FlavorAssigner:
             return 0
         return self.memory[pod_set].get(resource, LAST_FLAVOR_TRIED) + 1
 
-    def _why_unsuitable(self, members: Sequence[PodSetDemand], name: str) -> str | None:
+    def _why_unsuitable(
+        self, members: Sequence[PodSetDemand], name: str, group: ResourceGroup, label_keys: AbstractSet[str] | None
+    ) -> str | None:
         if self.allowed_flavors is not None and name not in self.allowed_flavors:
             return f"skipping flavor {name} due to WorkloadAllowedResourceFlavorAnnotation annotation"
         flavor = self.flavors.get(name)
@@ -176,12 +194,35 @@ class FlavorAssigner:
             return flavor_not_found(name)
         for member in members:
             if self.configuration.gates.topology_aware_scheduling:
-                reason = why_topology_mismatches(flavor, is_queue_topology_only=self._is_topology_only)
+                reason = self._why_topology_mismatches(member, flavor, group)
                 if reason is not None:
                     return reason
-            reason = flavor.why_unsuitable(member.placement)
+            reason = flavor.why_unsuitable(member.placement, label_keys)
             if reason is not None:
                 return reason
+        return None
+
+    def _group_label_keys(self, group: ResourceGroup) -> frozenset[str]:
+        known = (self.flavors[name] for name in group.flavors if name in self.flavors)
+        return frozenset(key for flavor in known for key in flavor.labels)
+
+    def _why_topology_mismatches(
+        self, member: PodSetDemand, flavor: FlavorPlacement, group: ResourceGroup
+    ) -> str | None:
+        """Return Kueue's reason against a flavor whose topology is not what the pod set asks for."""
+        path = f"spec.podSets[{member.index}].topologyRequest"
+        request = TopologyRequest.from_raw(member.raw.get("topologyRequest"), path)
+        if self.topology is None or not request.is_explicit:
+            return why_topology_mismatches(flavor, is_queue_topology_only=self._is_topology_only)
+        if flavor.topology_name is None:
+            if group.resources.isdisjoint(per_pod_amounts(member.pod)):
+                return None  # a group that only grants quota, for resources that no node has
+            return f'Flavor "{flavor.name}" does not support TopologyAwareScheduling'
+        levels = self.topology.levels(flavor.name)
+        if levels is None:
+            return f'Flavor "{flavor.name}" information missing in TAS cache'
+        if not request.is_served_by(levels):
+            return f'Flavor "{flavor.name}" does not contain the requested level'
         return None
 
     @property
@@ -200,6 +241,7 @@ class FlavorAssigner:
     ) -> tuple[Grade, dict[str, FlavorChoice]]:
         """Grade a flavor by the worst of the group's resources, and note what each would get."""
         worst = BEST_GRADE
+        switches = self.configuration.profile.switches
         choices: dict[str, FlavorChoice] = {}
         for resource in covered:
             fr = self.table.get(flavor, resource)
@@ -209,7 +251,7 @@ class FlavorAssigner:
                 reasons.append(reason)
             if self.trace is not None:
                 self.trace.considered([member.name for member in members], fr, assumed, requests[resource], grade)
-            if is_preferred(worst, grade, self.spec.fungibility.preference):
+            if is_preferred(worst, grade, self.spec.fungibility.preference, switches):
                 worst = grade
             if worst.possibility is not Possibility.NO_FIT:
                 choices[resource] = FlavorChoice(flavor, grade.possibility.mode, grade.borrow_level, 0)
@@ -217,7 +259,7 @@ class FlavorAssigner:
 
     def _grade_quota(self, fr: FlavorResource, assumed: int, requested: int) -> tuple[Grade, str | None]:
         cell = self.queue.cell(fr)
-        needed = add(assumed, requested)
+        needed = cell.add(assumed, requested)
         if needed > cell.potential:
             reason = exceeds_capacity(
                 fr.resource, fr.flavor, assumed=assumed, request=requested, capacity=cell.potential
@@ -227,7 +269,7 @@ class FlavorAssigner:
         available = max(0, cell.available())
         if needed <= available:
             return Grade(Possibility.FIT, level), None
-        reason = exceeds_unused_quota(fr.resource, fr.flavor, sub(needed, available))
+        reason = exceeds_unused_quota(fr.resource, fr.flavor, cell.sub(needed, available))
         if cell.nominal >= needed or may_reclaim or self._can_preempt_while_borrowing:
             return self.oracle.simulate(fr, needed), reason
         return Grade(Possibility.NO_FIT, level), reason
@@ -245,6 +287,7 @@ class FlavorAssigner:
 class _State:
     """What has been assigned so far."""
 
+    amounts: Amounts
     pod_sets: list[PodSetAssignment] = field(default_factory=list)
     usage: dict[FlavorResource, int] = field(default_factory=dict)
     borrowing: int = 0
@@ -255,7 +298,7 @@ class _State:
         for resource, choice in assignment.flavors.items():
             self.borrowing = max(self.borrowing, choice.borrow_level)
             fr = table.get(choice.flavor, resource)
-            self.usage[fr] = add(self.usage.get(fr, 0), assignment.requests[resource])
+            self.usage[fr] = self.amounts.add(self.usage.get(fr, 0), assignment.requests.get(resource, 0))
 
 
 def _steps_to_place(member: PodSetDemand) -> int:

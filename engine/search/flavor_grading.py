@@ -8,6 +8,7 @@ from enum import IntEnum
 from typing import Final, NamedTuple
 
 from engine.objects.specs import FlavorFungibility, FungibilityPolicy, FungibilityPreference
+from engine.versions.switches import Switches
 from engine.vocabulary.assignment import LAST_FLAVOR_TRIED, AssignmentMode, FlavorChoice
 
 
@@ -50,8 +51,9 @@ class FoundFlavors:
 class FlavorScan:
     """The best flavor of a resource group so far."""
 
-    def __init__(self, fungibility: FlavorFungibility, has_fungibility: bool) -> None:
+    def __init__(self, fungibility: FlavorFungibility, switches: Switches, *, has_fungibility: bool) -> None:
         self._fungibility = fungibility
+        self._switches = switches
         self._has_fungibility = has_fungibility
         self._choices: dict[str, FlavorChoice] = {}
         self._grade: Grade | None = None
@@ -59,7 +61,7 @@ class FlavorScan:
         self.reasons: list[str] = []
 
     def offer(self, grade: Grade, choices: dict[str, FlavorChoice]) -> bool:
-        """Keep a flavor if it is better; tell whether the search ends here."""
+        """Keep a flavor if it is better; return whether the search ends here."""
         if not self._has_fungibility:
             best = Possibility.NO_FIT if self._grade is None else self._grade.possibility
             if grade.possibility > best:
@@ -71,7 +73,7 @@ class FlavorScan:
         if self._grade is None:
             better = grade.possibility is not Possibility.NO_FIT
         else:
-            better = is_preferred(grade, self._grade, self._fungibility.preference)
+            better = is_preferred(grade, self._grade, self._fungibility.preference, self._switches)
         if better:
             self._grade, self._choices = grade, choices
         return False
@@ -90,7 +92,7 @@ class FlavorScan:
 
 
 def should_try_next(grade: Grade, fungibility: FlavorFungibility) -> bool:
-    """Tell whether the search goes on although this flavor was graded so."""
+    """Return whether the search goes on although this flavor was graded so."""
     possibility = grade.possibility
     if possibility in (Possibility.NO_FIT, Possibility.NO_CANDIDATES):
         return True
@@ -100,15 +102,18 @@ def should_try_next(grade: Grade, fungibility: FlavorFungibility) -> bool:
     return grade.borrow_level > 0 and fungibility.when_can_borrow is try_next
 
 
-def is_preferred(a: Grade, b: Grade, preference: FungibilityPreference) -> bool:
-    """Tell whether flavor `a` is strictly better than flavor `b`."""
+def is_preferred(a: Grade, b: Grade, preference: FungibilityPreference | None, switches: Switches) -> bool:
+    """Return whether flavor `a` is strictly better than flavor `b`."""
     if a.possibility is Possibility.NO_FIT:
         return False
     if b.possibility is Possibility.NO_FIT:
         return True
     a_is_stuck = a.possibility is Possibility.NO_CANDIDATES
-    if a_is_stuck != (b.possibility is Possibility.NO_CANDIDATES):
+    if switches.ranks_no_candidates_last and a_is_stuck != (b.possibility is Possibility.NO_CANDIDATES):
         return not a_is_stuck
     by_mode = (a.possibility, -a.borrow_level) > (b.possibility, -b.borrow_level)
     by_distance = (-a.borrow_level, a.possibility) > (-b.borrow_level, b.possibility)
-    return by_distance if preference is FungibilityPreference.PREEMPTION_OVER_BORROWING else by_mode
+    near_first = FungibilityPreference.PREEMPTION_OVER_BORROWING
+    if switches.swaps_fungibility_preferences:
+        near_first = FungibilityPreference.BORROWING_OVER_PREEMPTION
+    return by_distance if preference is near_first else by_mode

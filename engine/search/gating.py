@@ -10,7 +10,7 @@ CLOSED: Final = "Closed"
 
 
 def has_closed_gate(raw: Mapping[str, Any], gates: FeatureGates) -> bool:
-    """Tell whether the workload must not preempt yet."""
+    """Return whether the workload must not preempt yet."""
     if not (gates.multi_kueue_orchestrated_preemption or gates.concurrent_admission):
         return False
     return bool(closed_gates(raw))

@@ -7,7 +7,7 @@ alone starts without it.
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from engine.vocabulary.assignment import LAST_FLAVOR_TRIED, ScanMemory
+from engine.vocabulary.assignment import ScanMemory, has_untried_flavors
 from engine.vocabulary.features import FeatureGates
 
 
@@ -24,15 +24,15 @@ class ScanRecord:
 
     @property
     def has_untried_flavors(self) -> bool:
-        """Tell whether the scan ended before the last flavor."""
-        return any(index != LAST_FLAVOR_TRIED for tried in self.tried for index in tried.values())
+        """Return whether the scan ended before the last flavor."""
+        return has_untried_flavors(self.tried)
 
     def is_of_shape(self, shape: Hashable | None) -> bool:
-        """Tell whether the workload still asks for the same; an unknown shape is taken to be unchanged."""
+        """Return whether the workload still asks for the same; an unknown shape is taken to be unchanged."""
         return shape is None or self.shape is None or shape == self.shape
 
     def is_outdated(self, generation: int, cycle: int, shape: Hashable | None, gates: FeatureGates) -> bool:
-        """Tell whether the scan must start over."""
+        """Return whether the scan must start over."""
         if gates.flavor_fungibility_preserve_scan_progress:
             if not self.is_of_shape(shape):
                 return True

@@ -6,7 +6,7 @@ outcome.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from engine.cluster.candidates import EligibilityRule, Eligible, ExpiryRule
 from engine.cluster.cluster_queue import ClusterQueue
@@ -14,7 +14,7 @@ from engine.objects.configuration import KueueConfiguration
 from engine.objects.specs import PreemptionPolicy
 from engine.objects.usage import Usage
 from engine.objects.workloads import AdmittedWorkload
-from engine.quota.quota_tree import UsageChanges
+from engine.quota.quota_tree import QuotaCell, UsageChanges
 from engine.vocabulary.decision import Victim
 from engine.vocabulary.effort import Effort
 from engine.vocabulary.flavor_resource import FlavorResource
@@ -23,7 +23,7 @@ from engine.vocabulary.messages import PreemptionReason
 _SAFE_SUM: Final = 2**61
 """Below this, amounts add up without saturating, so that removing one by one equals removing the sum."""
 _LISTED_IN_A_STEP: Final = 16
-"""How many workloads are looked through in the time that it takes to try one."""
+"""How many workloads are examined in the time that it takes to try one."""
 
 
 class PreemptionTarget(NamedTuple):
@@ -36,6 +36,26 @@ class PreemptionTarget(NamedTuple):
     def as_victim(self) -> Victim:
         """Return the target as predictions name it."""
         return Victim(self.workload.key, self.queue.name, self.reason, self.workload.preemption_cost)
+
+
+class PlacementTest(Protocol):
+    """Says whether the pods find a place on nodes while workloads come and go."""
+
+    def remove(self, workload: AdmittedWorkload, queue: ClusterQueue) -> None:
+        """Pretend that a workload is gone."""
+        ...
+
+    def put_back(self, workload: AdmittedWorkload, queue: ClusterQueue) -> None:
+        """Pretend that a removed workload is back."""
+        ...
+
+    def fits(self) -> bool:
+        """Return whether the pods find a place now."""
+        ...
+
+    def undo(self) -> None:
+        """Put back everything that was removed."""
+        ...
 
 
 Choose = Callable[[int], int]
@@ -53,6 +73,7 @@ class Preemptor:
     configuration: KueueConfiguration
     choose: Choose
     effort: Effort = field(default_factory=Effort)
+    placement: PlacementTest | None = None
 
     def rule(self, policy: PreemptionPolicy, *, in_own_queue: bool) -> EligibilityRule:
         """Return which candidates a policy lets this workload take."""
@@ -85,10 +106,12 @@ class TargetSearch:
         self.frs_need: Final = frs_need
         self.usage: Final = usage
         self.changes: Final = UsageChanges()
+        self.placement: Final = preemptor.placement
         self._needs: Final = tuple((self.queue.cell(fr), amount) for fr, amount in usage)
         self.steps: Final = len(usage) * max(1, len(self.queue.ancestors()))
         """What it takes to try one candidate."""
         self.spend: Final = preemptor.effort.spend
+        self._wraps: Final = preemptor.configuration.profile.switches.wraps_large_amounts
         self.preemption: Final = self.queue.existing_spec.preemption
         self.own_rule: Final = preemptor.rule(self.preemption.within_cluster_queue, in_own_queue=True)
         self.reclaim_rule: Final = preemptor.rule(self.preemption.reclaim_within_cohort, in_own_queue=False)
@@ -111,19 +134,41 @@ class TargetSearch:
         return PreemptionReason.IN_CLUSTER_QUEUE
 
     def remove(self, workload: AdmittedWorkload, queue: ClusterQueue) -> None:
-        """Pretend that a workload is gone."""
+        """Pretend that a workload is gone, with its quota and its places on nodes."""
+        self.release_quota(workload, queue)
+        if self.placement is not None:
+            self.placement.remove(workload, queue)
+
+    def put_back(self, workload: AdmittedWorkload, queue: ClusterQueue) -> None:
+        """Pretend that a removed workload is back."""
+        self.take_quota(workload, queue)
+        if self.placement is not None:
+            self.placement.put_back(workload, queue)
+
+    def undo(self) -> None:
+        """Leave everything as it was found."""
+        self.changes.undo()
+        if self.placement is not None:
+            self.placement.undo()
+
+    def release_quota(self, workload: AdmittedWorkload, queue: ClusterQueue) -> None:
+        """Pretend that the quota of a workload is free."""
         cells, remove = queue.cells, self.changes.remove
         for fr, amount in workload.usage:
             remove(cells[fr], amount)
 
-    def put_back(self, workload: AdmittedWorkload, queue: ClusterQueue) -> None:
-        """Pretend that a removed workload is back."""
+    def take_quota(self, workload: AdmittedWorkload, queue: ClusterQueue) -> None:
+        """Pretend that the quota of a workload is taken again."""
         cells, add = queue.cells, self.changes.add
         for fr, amount in workload.usage:
             add(cells[fr], amount)
 
     def fits(self, *, allow_borrowing: bool) -> bool:
-        """Tell whether there is room now."""
+        """Return whether there is room now, in the quota and on nodes."""
+        return self.fits_quota(allow_borrowing=allow_borrowing) and (self.placement is None or self.placement.fits())
+
+    def fits_quota(self, *, allow_borrowing: bool) -> bool:
+        """Return whether the quota has room now."""
         for cell, amount in self._needs:
             if not allow_borrowing and cell.borrows_with(amount):
                 return False
@@ -132,7 +177,7 @@ class TargetSearch:
         return True
 
     def could_fit(self, sources: Iterable[tuple[ClusterQueue, Eligible]], *, allow_borrowing: bool) -> bool:
-        """Tell whether removing all of these would make room; if not, no order of removing some of them will."""
+        """Return whether removing all of these would make room; if not, no order of removing some of them will."""
         attempt = UsageChanges()
         for queue, eligible in sources:
             cells = queue.cells
@@ -141,13 +186,17 @@ class TargetSearch:
                 if total == 0:
                     continue
                 cell = cells[fr]
-                if total > _SAFE_SUM or cell.usage > _SAFE_SUM:
+                if total > _SAFE_SUM or cell.usage > _SAFE_SUM or not self._counts_plainly(cell):
                     attempt.undo()
                     return True
                 attempt.remove(cell, total)
-        fits = self.fits(allow_borrowing=allow_borrowing)
+        fits = self.fits_quota(allow_borrowing=allow_borrowing)
         attempt.undo()
         return fits
+
+    def _counts_plainly(self, cell: QuotaCell) -> bool:
+        """Return whether less usage always means more room; not so where sums wrap around."""
+        return not self._wraps or all(each.is_ordinary for each in cell.lineage)
 
     def fill_back(self, targets: list[PreemptionTarget], *, allow_borrowing: bool) -> list[PreemptionTarget]:
         """Give back, latest first, every target that is not needed after all; the last one always is."""

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from engine.vocabulary.flavor_resource import FlavorResource
 from engine.vocabulary.messages import assignment_error, assignment_message
+from engine.vocabulary.topology import DelayedTopology, TopologyAssignment
 
 
 class AssignmentMode(IntEnum):
@@ -25,6 +26,11 @@ LAST_FLAVOR_TRIED = -1
 
 ScanMemory = tuple[Mapping[str, int], ...]
 """For each pod set, in order, the index of the flavor at which the last scan of each resource ended."""
+
+
+def has_untried_flavors(memory: ScanMemory) -> bool:
+    """Return whether a scan ended before the last flavor."""
+    return any(index != LAST_FLAVOR_TRIED for tried in memory for index in tried.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +53,8 @@ class PodSetAssignment:
     requests: Mapping[str, int]
     reasons: tuple[str, ...] = ()
     error: str | None = None
+    topology: TopologyAssignment | None = None
+    delayed_topology: DelayedTopology | None = None
 
     @property
     def mode(self) -> AssignmentMode:
@@ -58,6 +66,11 @@ class PodSetAssignment:
         return min((choice.mode for choice in self.flavors.values()), default=AssignmentMode.NO_FIT)
 
 
+def flavors_of(pod_set: PodSetAssignment) -> list[str]:
+    """Return the flavors of a pod set, one for each of its resources."""
+    return [choice.flavor for choice in pod_set.flavors.values()]
+
+
 @dataclass(frozen=True)
 class Assignment:
     """The flavors of a workload's pod sets; those after one that failed are not evaluated and not listed."""
@@ -65,10 +78,14 @@ class Assignment:
     pod_sets: tuple[PodSetAssignment, ...]
     usage: Mapping[FlavorResource, int] = field(default_factory=dict)
     borrowing: int = 0
+    topology_mode: AssignmentMode | None = None
+    """What topology made of the mode, where it has a say."""
 
     @cached_property
     def mode(self) -> AssignmentMode:
         """The worst mode of the pod sets."""
+        if self.topology_mode is not None:
+            return self.topology_mode
         return min((pod_set.mode for pod_set in self.pod_sets), default=AssignmentMode.NO_FIT)
 
     @property

@@ -6,8 +6,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from config.api.meta import ObjectKey
-from engine.vocabulary.assignment import AssignmentMode
+from engine.vocabulary.assignment import AssignmentMode, ScanMemory
 from engine.vocabulary.messages import PreemptionReason
+from engine.vocabulary.topology import DelayedTopology, FitCheck, TopologyAssignment
 
 if TYPE_CHECKING:
     from engine.reporting.explanation import NominationExplanation
@@ -49,6 +50,11 @@ class PodSetPrediction:
     usage: Mapping[str, int]
     modes: Mapping[str, AssignmentMode]
     borrow_levels: Mapping[str, int]
+    mode: AssignmentMode = AssignmentMode.FIT
+    """The worst of its modes, as far as it has a reason of its own."""
+    topology: TopologyAssignment | None = None
+    """Where its pods would go; for a preemption, once the victims are gone."""
+    delayed_topology: DelayedTopology | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +70,12 @@ class Prediction:
     reduced_counts: Mapping[str, int] = field(default_factory=dict)
     """Pod sets that would run with fewer pods than asked for."""
     borrowing: int | None = None
+    nomination_message: str = ""
+    """What the nomination itself says, whatever came of it afterwards."""
+    fits: FitCheck | None = None
+    """The check just before it is admitted or preempts; None where it does not come so far."""
+    scan_memory: ScanMemory = ()
+    """Where the flavor scan ended; its next turn goes on from there."""
     victims: tuple[Victim, ...] = ()
     """Sorted by key; a set, the order carries no meaning."""
     labels: tuple[str, ...] = ()

@@ -43,7 +43,7 @@ _CAUSE_TEXT: Final = {
 
 
 def preemption_reason(message: str) -> PreemptionReason | None:
-    """Return the reason that a message of a Preempted condition tells, also after the workload got quota again."""
+    """Return the reason that a message of a Preempted condition gives, also after the workload got quota again."""
     return next((reason for reason, text in _CAUSE_TEXT.items() if f"due to {text};" in message), None)
 
 

@@ -43,6 +43,7 @@ def normal(outcome: Json) -> Json:
         "counts": outcome.get("counts") or {},
         "borrowing": outcome.get("borrowing"),
         "targets": sorted(targets),
+        "topology": outcome.get("topology") or {},
     }
 
 

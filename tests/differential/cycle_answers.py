@@ -12,7 +12,7 @@ from engine.cycles.scheduler import Scheduler
 from engine.cycles.simulation import CycleStep, Plan, QueueContents, Simulation, Simulator, Victims
 from engine.objects.configuration import FairSharing, KueueConfiguration, RequeuingTimestamp
 from engine.reporting.status_writes import StatusWrite
-from engine.search.nomination import Choices
+from engine.search.ties import Choices
 from engine.vocabulary.features import FeatureGates
 from tests.differential.catalogue import Json
 from tests.differential.comparison import outcomes

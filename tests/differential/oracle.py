@@ -1,6 +1,6 @@
 """The oracle: real Kueue, built from tests/realbed/oracle, answering the same lines as `turnstile predict --batch`.
 
-`python -m tests.differential.oracle` builds it and prints where it is.
+`python -m tests.differential.oracle [VERSION]` builds it and prints where it is.
 """
 
 import hashlib
@@ -8,20 +8,35 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from tests.conformance.servers import is_continuous_integration
 from tests.differential.catalogue import Json
-from tests.realbed.build import Binary, ensure_built, install_go
+from tests.realbed.build import KUEUE_VERSION, Binary, ensure_built, install_go
 
 _SOURCES = Path(__file__).parents[1] / "realbed" / "oracle"
 
 
-def build_oracle() -> Path:
+_TAGS = {"v0.17.1": "kueue_0_17", "v0.18.3": "kueue_0_18", "v0.19.0": "kueue_0_19_0", "v0.19.2": ""}
+OTHER_VERSIONS = tuple(_TAGS)
+"""The releases besides that of go.mod for which there is an oracle of nominations."""
+
+
+def build_oracle(version: str = KUEUE_VERSION) -> Path:
     """Return the oracle's binary; raise `ToolchainError` where it cannot be built."""
     if is_continuous_integration():
         install_go()
-    return ensure_built(_binary())
+    if version == KUEUE_VERSION:
+        return ensure_built(_binary())
+    return ensure_built(replace(_binary(), module_file=f"kueue-{version}.mod", tags=_TAGS[version]))
+
+
+def gates_of(oracle: Path) -> dict[str, Json]:
+    """Return the feature gates of the Kueue in an oracle, each with its stage and whether it is on by default."""
+    (answer,) = ask([oracle, "gates"], [{"name": "gates"}])
+    found: dict[str, Json] = answer["expect"]
+    return found
 
 
 def _binary() -> Binary:
@@ -46,4 +61,4 @@ def ask(command: list[str | Path], scenarios: Iterable[Json]) -> list[Json]:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(f"{build_oracle()}\n")
+    sys.stdout.write(f"{build_oracle(*sys.argv[1:2])}\n")

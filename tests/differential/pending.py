@@ -1,4 +1,4 @@
-"""Random workloads that wait, sized so that they need somebody's place."""
+"""Random workloads that wait, sized so that they need another one's place."""
 
 from datetime import timedelta
 

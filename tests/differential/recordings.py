@@ -1,6 +1,6 @@
 """Answers of real Kueue kept in tests/data, so that the engine is checked against it where there is no Go.
 
-`python -m tests.differential.recordings` asks the oracle anew and rewrites the files.
+`python -m tests.differential.recordings` asks the oracle again and rewrites the files.
 """
 
 import gzip

@@ -52,7 +52,7 @@ def _quantity(ask: Ask) -> object:
 
 
 def _has_lost_suffix(text: str) -> bool:
-    """Tell whether a quantity is so large that Kubernetes writes it without its exponent."""
+    """Return whether a quantity is so large that Kubernetes writes it without its exponent."""
     return re.search(r"[eE]\+?\d\d", text) is not None or len(text) > 18
 
 

@@ -166,7 +166,7 @@ def _state(directory: Path) -> str:
 
 
 def _supervisor(directory: Path) -> int | None:
-    """Return the process that holds the bed, None if there is none; numbers are used anew, so its name is checked."""
+    """Return the process that holds the bed, None if there is none; numbers are reused, so its name is checked."""
     with suppress(OSError, ValueError, KeyError):
         pid = int(json.loads(_state_file(directory).read_text())["pid"])
         if b"tests.realbed" in Path(f"/proc/{pid}/cmdline").read_bytes():

@@ -62,7 +62,7 @@ class ApiServer:
         return reply.status, json.loads(content) if is_json else {}
 
     def is_ready(self) -> bool:
-        """Tell whether all start-up hooks are done and the first namespaces exist."""
+        """Return whether all start-up hooks are done and the first namespaces exist."""
         try:
             ready = self.call("GET", "/readyz")[0] == 200
             return ready and self.call("GET", "/api/v1/namespaces/default")[0] == 200
@@ -128,7 +128,7 @@ def _flags(port: int, store: etcd.Etcd, files: certificates.Certificates, tokens
         "--service-account-issuer=https://kubernetes.default.svc",
         "--service-cluster-ip-range=10.0.0.0/24",
         "--endpoint-reconciler-type=none",
-        # No controller creates service accounts, and nobody taints and untaints nodes.
+        # No controller creates service accounts, and nothing taints and untaints nodes.
         "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
     ]
 

@@ -3,9 +3,10 @@
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from tests.realbed import build
 from tests.realbed.cluster import RealCluster, start_all
 from tests.realbed.kueue import KueueOptions
 from tests.realbed.processes import ProcessGroup
@@ -25,6 +26,8 @@ class BedOptions:
     workers: int = 2
     hub: KueueOptions = field(default_factory=KueueOptions)
     worker: KueueOptions = field(default_factory=KueueOptions)
+    releases: Mapping[str, str] = field(default_factory=dict)
+    """The version of Kueue of clusters that do not have the usual one."""
     audited: bool = False
     """Whether the API servers keep a log of who asked for what."""
 
@@ -44,6 +47,8 @@ def run(directory: Path, options: BedOptions | None = None) -> Iterator[Bed]:
     """Run a bed with its files under the directory; what an earlier bed left there is removed."""
     options = options or BedOptions()
     plan = {HUB: options.hub} | dict.fromkeys(worker_names(options.workers), options.worker)
+    for name, version in options.releases.items():
+        plan[name] = replace(plan[name], binary=build.kueue_program(version))
     for name in (*plan, "logs"):
         shutil.rmtree(directory / name, ignore_errors=True)
         (directory / name).mkdir(parents=True)

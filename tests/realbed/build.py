@@ -7,7 +7,7 @@ import sys
 import sysconfig
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -17,7 +17,7 @@ _MODULE = Path(__file__).parent
 KUBERNETES_VERSION = "v1.36.3"
 _COMPILER = "-gcflags=all=-dwarf=false"
 _LINKER = "-s -w"
-"""No debug information: nobody steps through these programs, and a fifth of the time to build them would go into it."""
+"""No debug information: these programs are not debugged, and a fifth of the time to build them would go into it."""
 _FETCH_SECONDS = 900.0
 _BUILD_SECONDS = 1200.0
 _TRIES = 2
@@ -51,6 +51,10 @@ class Binary:
     ldflags: str = ""
     replacements: tuple[Replacement, ...] = ()
     """Everything else stays as the module has it; where there are any, the main package has one."""
+    module_file: str = "go.mod"
+    """Another one of this directory has another release of what the program is made of."""
+    tags: str = ""
+    """Build tags, where a program has files for one release or another."""
 
 
 def kubernetes_program(name: str, version: str = KUBERNETES_VERSION) -> Binary:
@@ -85,6 +89,25 @@ KUEUE_UNTHROTTLED = Binary(
 """A Kueue whose MultiKueue controller does not limit how often it asks a worker; only benchmarks use it."""
 
 
+KUEUE_VERSION = "v0.19.1"
+"""The release in go.mod."""
+OTHER_KUEUE_VERSIONS = ("v0.17.1", "v0.18.3", "v0.19.2")
+
+
+def kueue_program(version: str) -> Binary:
+    """Return Kueue of a release: that of go.mod, or one with a module file of its own."""
+    if version == KUEUE_VERSION:
+        return KUEUE
+    if version not in OTHER_KUEUE_VERSIONS:
+        raise ValueError(f"{version} is not one of {', '.join(sorted((KUEUE_VERSION, *OTHER_KUEUE_VERSIONS)))}")
+    return replace(KUEUE, module_file=f"kueue-{version}.mod")
+
+
+def kueue_directory(binary: Binary) -> Path:
+    """Return the sources of the Kueue that a program is built from."""
+    return module_directory("sigs.k8s.io/kueue", binary.module_file)
+
+
 def ensure_built(binary: Binary) -> Path:
     """Return the path of the binary, building it when the cache has none."""
     return binary_cache.ensure(cached_path(binary), partial(_build, binary))
@@ -92,15 +115,18 @@ def ensure_built(binary: Binary) -> Path:
 
 def cached_path(binary: Binary) -> Path:
     """Return where the binary is, or will be once built."""
-    return place_of(binary.name, _MODULE / "go.mod", binary.package, binary.ldflags, *map(repr, binary.replacements))
+    module_file = _MODULE / binary.module_file
+    decisive = (binary.package, binary.ldflags, binary.tags, *map(repr, binary.replacements))
+    return place_of(binary.name, module_file, *filter(None, decisive))
 
 
-def module_directory(module: str) -> Path:
-    """Return the directory with the sources of a required module, fetching it when need be."""
-    directory = _go("list", "-m", "-f", "{{.Dir}}", module)
+def module_directory(module: str, module_file: str = "go.mod") -> Path:
+    """Return the directory with the sources of a module that a module file requires, fetching it when need be."""
+    which = f"-modfile={module_file}"
+    directory = _go("list", which, "-m", "-f", "{{.Dir}}", module)
     if not directory:
-        _go("mod", "download", module)
-        directory = _go("list", "-m", "-f", "{{.Dir}}", module)
+        _go("mod", "download", which, module)
+        directory = _go("list", which, "-m", "-f", "{{.Dir}}", module)
     return Path(directory)
 
 
@@ -129,14 +155,15 @@ def install_go() -> None:
 
 def _build(binary: Binary, scratch: Path, built: Path) -> None:
     package, overlay = _sources(binary, scratch)
-    build_program(_MODULE, package, built, *overlay, ldflags=binary.ldflags)
+    flags = (f"-modfile={binary.module_file}", *([f"-tags={binary.tags}"] if binary.tags else ()), *overlay)
+    build_program(_MODULE, package, built, *flags, ldflags=binary.ldflags)
 
 
 def _sources(binary: Binary, scratch: Path) -> tuple[str, list[str]]:
     """Return the package to build, and the flags that lay changed copies of packages over this module."""
     if not binary.replacements:
         return binary.package, []
-    # Go does not let a module's own files be replaced, so a copy appears as a package of ours, which is not on disk.
+    # Go does not let a module's own files be replaced, so a copy appears as a package of its own, which is not on disk.
     places = {binary.package: binary.name}
     places |= {
         each.package: f"{binary.name}/{Path(each.directory).name}"
@@ -158,7 +185,7 @@ def _sources(binary: Binary, scratch: Path) -> tuple[str, list[str]]:
 def _changed(binary: Binary, package: str, places: Mapping[str, str]) -> dict[str, str]:
     """Return the sources of a package with its replacements, importing the copies of other packages."""
     changes = [each for each in binary.replacements if each.package == package]
-    originals = sorted((module_directory(changes[0].module) / changes[0].directory).glob("*.go"))
+    originals = sorted((module_directory(changes[0].module, binary.module_file) / changes[0].directory).glob("*.go"))
     sources = {path.name: path.read_text() for path in originals if not path.name.endswith("_test.go")}
     for change in changes:
         if sum(source.count(change.old) for source in sources.values()) != 1:

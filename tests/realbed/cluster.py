@@ -18,7 +18,7 @@ TURNSTILE_NAMESPACE = "turnstile-system"
 _TOKEN_SECONDS = 60 * 24 * 3600
 _BACK_SECONDS = 180.0
 _HUB_ROLES = ("hub.yaml",)
-_WORKER_ROLES = ("worker.yaml", "worker-forecasts.yaml")
+_WORKER_ROLES = ("worker.yaml", "worker-forecasts.yaml", "worker-kueue.yaml")
 
 HUB_BINARIES = (build.ETCD, build.KUBE_APISERVER, build.KUBE_CONTROLLER_MANAGER, build.KUEUE)
 WORKER_BINARIES = (*HUB_BINARIES, build.KUBE_SCHEDULER)
@@ -69,7 +69,7 @@ class RealCluster:
         self.kueue.wait_until_effective()
 
     def freeze(self) -> None:
-        """Stop the API server in its tracks: its connections stay, nobody answers."""
+        """Stop the API server in its tracks: its connections stay, nothing answers."""
         self.server.running.send(signal.SIGSTOP)
 
     def thaw(self) -> None:
@@ -81,7 +81,7 @@ def start_all(
     processes: ProcessGroup, directory: Path, options: dict[str, KueueOptions], hub: str, *, audited: bool
 ) -> dict[str, RealCluster]:
     """Start clusters side by side; `hub` names the one that needs no pods."""
-    for binary in WORKER_BINARIES:
+    for binary in (*WORKER_BINARIES, *(each.binary for each in options.values())):
         build.ensure_built(binary)
     with ThreadPoolExecutor() as threads:
         starting = {

@@ -35,7 +35,7 @@ class Etcd:
         return revision
 
     def is_healthy(self) -> bool:
-        """Tell whether the member answers and has a leader."""
+        """Return whether the member answers and has a leader."""
         with closing(self._connection()) as connection:
             try:
                 connection.request("GET", "/health")

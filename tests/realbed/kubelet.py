@@ -1,6 +1,6 @@
 """Plays the kubelet of a real cluster: bound pods run, succeed when their time is over, and stop when told to.
 
-Nothing is executed. How long a pod runs stands in an annotation of it; without one it runs until it is deleted.
+Nothing is executed. How long a pod runs is said by its annotation; without one it runs until it is deleted.
 Runs as a process of its own: `python -m tests.realbed.kubelet KUBECONFIG`.
 """
 

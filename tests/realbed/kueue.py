@@ -3,9 +3,9 @@
 import base64
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -70,10 +70,10 @@ class Kueue:
     place: Place
     running: Running
     options: KueueOptions
-    """What it was first started with."""
+    """What it was started with, or was upgraded to."""
 
     def is_ready(self) -> bool:
-        """Tell whether it is ready, asked as a kubelet would."""
+        """Return whether it is ready, asked as a kubelet would."""
         with closing(HTTPConnection("127.0.0.1", self.place.health_port, timeout=5)) as connection:
             try:
                 connection.request("GET", "/readyz")
@@ -82,12 +82,23 @@ class Kueue:
                 return False
 
     def restart(self, options: KueueOptions | None = None) -> None:
-        """Stop it and start it anew, with its own options or with others."""
+        """Stop it and restart it, with its own options or with others."""
         options = options or self.options
         self.running.stop()
         _write_configuration(self.place, options)
         self.running.arguments = [str(build.ensure_built(options.binary)), *self.running.arguments[1:]]
         self.processes.start_again(self.running)
+        self.wait_until_effective()
+
+    def change_release(self, version: str) -> None:
+        """Upgrade or downgrade it as its own manifests would: kinds first, then the program, then its webhooks."""
+        options = replace(self.options, binary=build.kueue_program(version))
+        build.ensure_built(options.binary)
+        conversion = _client_configuration(self.server, self.place, "/convert")
+        kueue_crds.replace(self.server, conversion, options.binary.module_file)
+        self.options = options
+        self.restart()
+        objects.apply(self.server, _webhooks(self.server, self.place, options))
         self.wait_until_effective()
 
     def wait_until_effective(self) -> None:
@@ -105,7 +116,7 @@ def start(
     _write_configuration(place, options)
     shutil.copy(server.certificates.server_certificate, directory / "tls.crt")
     shutil.copy(server.certificates.server_key, directory / "tls.key")
-    kueue_crds.install(server, _client_configuration(server, place, "/convert"))
+    kueue_crds.install(server, _client_configuration(server, place, "/convert"), options.binary.module_file)
     kueue_crds.install_job_sets(server)
     if "ray.io/raycluster" in options.frameworks:
         kueue_crds.install_ray_clusters(server)
@@ -119,7 +130,7 @@ def start(
     running = processes.start(f"{prefix}kueue", arguments, {build.KUEUE_METRICS_CERTIFICATES: str(directory)})
     kueue = Kueue(server, processes, place, running, options)
     running.wait_until(kueue.is_ready, seconds=_READY_SECONDS)
-    objects.apply(server, _webhooks(server, place, options.frameworks))
+    objects.apply(server, _webhooks(server, place, options))
     kueue.wait_until_effective()
     return kueue
 
@@ -140,17 +151,24 @@ def _write_configuration(place: Place, options: KueueOptions) -> None:
                 "clientConnection": {"qps": 300, "burst": 500},
                 "integrations": {"frameworks": [*_FRAMEWORKS, *options.frameworks]},
                 "multiKueue": {"gcInterval": "10s", **options.multi_kueue},
-                "featureGates": {**_GATES, **options.feature_gates},
+                "featureGates": {**_known_gates(options.binary), **options.feature_gates},
                 **({} if options.fair_sharing is None else {"fairSharing": options.fair_sharing}),
             }
         )
     )
 
 
-def _webhooks(server: ApiServer, place: Place, frameworks: Sequence[str]) -> list[Obj]:
+def _known_gates(binary: build.Binary) -> dict[str, bool]:
+    """Return the gates that a release knows: it refuses a configuration with others."""
+    source = build.kueue_directory(binary) / "pkg" / "features" / "kube_features.go"
+    text = source.read_text()
+    return {name: value for name, value in _GATES.items() if f'"{name}"' in text}
+
+
+def _webhooks(server: ApiServer, place: Place, options: KueueOptions) -> list[Obj]:
     """Return Kueue's webhook configurations for the groups that a bed serves, with URLs in place of services."""
-    hooks = {f"{prefix}{each.rpartition('/')[2]}.kb.io" for each in frameworks for prefix in ("m", "v")}
-    source = build.module_directory("sigs.k8s.io/kueue") / "config" / "components" / "webhook" / "manifests.yaml"
+    hooks = {f"{prefix}{each.rpartition('/')[2]}.kb.io" for each in options.frameworks for prefix in ("m", "v")}
+    source = build.kueue_directory(options.binary) / "config" / "components" / "webhook" / "manifests.yaml"
     configurations = [each for each in yaml.load_all(source.read_bytes(), yaml.CSafeLoader) if each]
     for configuration in configurations:
         configuration["metadata"]["name"] = f"kueue-{configuration['metadata']['name']}"

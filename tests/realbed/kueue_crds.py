@@ -3,7 +3,7 @@
 Where Kueue runs, it converts between versions. Where it does not, only v1beta2 is served.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,20 +19,46 @@ _VERSION = "v1beta2"
 _SERVED_SECONDS = 60.0
 
 
-def install(server: ApiServer, conversion: Mapping[str, Any] | None = None) -> None:
+def install(server: ApiServer, conversion: Mapping[str, Any] | None = None, module_file: str = "go.mod") -> None:
     """Create the definitions and return once each kind is served, in discovery and in the OpenAPI document.
 
-    `conversion` is the client configuration of the webhook that converts between versions.
+    `conversion` is the client configuration of the webhook that converts between versions. The module file says of
+    which release they are.
     """
-    if conversion is None:
-        definitions = [_single_version(each) for each in _from_module()]
-    else:
-        converted = _converted_kinds()
-        definitions = [_all_versions(each, converted, conversion) for each in _from_module()]
+    definitions = _definitions(conversion, module_file)
     for definition in definitions:
         status, reply = server.call("POST", _DEFINITIONS, definition)
         if status != 201:
             raise RuntimeError(f"{definition['metadata']['name']}: {status} {reply.get('message')}")
+    _wait_until_served(server, definitions)
+
+
+def replace(server: ApiServer, conversion: Mapping[str, Any], module_file: str) -> None:
+    """Put the definitions of another release in place of those that are there."""
+    definitions = _definitions(conversion, module_file)
+    for definition in definitions:
+        path = f"{_DEFINITIONS}/{definition['metadata']['name']}"
+        status, present = server.call("GET", path)
+        if status != 200:
+            status, reply = server.call("POST", _DEFINITIONS, definition)
+        else:
+            version = present["metadata"]["resourceVersion"]
+            changed = {**definition, "metadata": {**definition["metadata"], "resourceVersion": version}}
+            status, reply = server.call("PUT", path, changed)
+        if status not in (200, 201):
+            raise RuntimeError(f"{definition['metadata']['name']}: {status} {reply.get('message')}")
+    _wait_until_served(server, definitions)
+
+
+def _definitions(conversion: Mapping[str, Any] | None, module_file: str) -> list[dict[str, Any]]:
+    found = _from_module(module_file)
+    if conversion is None:
+        return [_single_version(each) for each in found]
+    converted = _converted_kinds(module_file)
+    return [_all_versions(each, converted, conversion) for each in found]
+
+
+def _wait_until_served(server: ApiServer, definitions: Sequence[Mapping[str, Any]]) -> None:
     plurals = {each["spec"]["names"]["plural"] for each in definitions}
     wait_until(lambda: _is_served(server, plurals), seconds=_SERVED_SECONDS, what="Kueue's kinds to be served")
 
@@ -59,8 +85,8 @@ def _install(server: ApiServer, base: Path, group: str, version: str, resource: 
     wait_until(lambda: server.call("GET", listed)[0] == 200, seconds=_SERVED_SECONDS, what=f"{resource} to be served")
 
 
-def _from_module() -> list[dict[str, Any]]:
-    bases = build.module_directory("sigs.k8s.io/kueue") / "config" / "components" / "crd" / "bases"
+def _from_module(module_file: str) -> list[dict[str, Any]]:
+    bases = build.module_directory("sigs.k8s.io/kueue", module_file) / "config" / "components" / "crd" / "bases"
     return [yaml.load(path.read_bytes(), yaml.CSafeLoader) for path in sorted(bases.glob(f"{_GROUP}_*.yaml"))]
 
 
@@ -77,9 +103,9 @@ def _all_versions(definition: dict[str, Any], converted: set[str], conversion: M
     return {**definition, "spec": {**definition["spec"], "conversion": {"strategy": "Webhook", "webhook": webhook}}}
 
 
-def _converted_kinds() -> set[str]:
+def _converted_kinds(module_file: str) -> set[str]:
     """Return the names of the definitions that Kueue's own installation gives a conversion webhook."""
-    components = build.module_directory("sigs.k8s.io/kueue") / "config" / "components" / "crd"
+    components = build.module_directory("sigs.k8s.io/kueue", module_file) / "config" / "components" / "crd"
     listed = yaml.load((components / "kustomization.yaml").read_bytes(), yaml.CSafeLoader)["patches"]
     patches = [yaml.load((components / each["path"]).read_bytes(), yaml.CSafeLoader) for each in listed]
     return {patch["metadata"]["name"] for patch in patches if "conversion" in patch.get("spec", {})}

@@ -1,7 +1,7 @@
 """Free loopback ports for processes that cannot be told "port 0" and asked afterwards.
 
 Between choosing a port and its use by the process there is a moment. The kernel gives out ports of its own range to
-every outgoing connection of the machine, so these ports lie below it: nobody gets one there without asking for it.
+every outgoing connection of the machine, so these ports lie below it: no program gets one there without asking for it.
 """
 
 import random

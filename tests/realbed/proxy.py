@@ -33,7 +33,7 @@ class Proxy:
         self._thread = threading.Thread(target=self._loop.run_forever, name="proxy", daemon=True)
         self._server: asyncio.Server | None = None
         self._passes = asyncio.Event()
-        # Nobody else holds a connection on which both sides are silent.
+        # No other process holds a connection on which both sides are silent.
         self._serving: set[asyncio.Task[None] | None] = set()
 
     def __enter__(self) -> Self:

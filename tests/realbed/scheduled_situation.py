@@ -29,7 +29,7 @@ class Stage:
             self._must("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
 
     def set_up(self, situation: Situation) -> None:
-        """Create everything: pending pods last and in their order, then a pod that is nobody's and is tried last."""
+        """Create everything: pending pods last and in their order, then a pod of no group that is tried last."""
         for raw in situation.nodes:
             self._must("POST", "/api/v1/nodes", raw)
         for raw in situation.groups:
@@ -78,7 +78,7 @@ class Stage:
         return [*found, *({**raw, "kind": "Pod"} for raw in self._pods())]
 
     def has_marker_verdict(self) -> bool:
-        """Tell whether the pod of the lowest priority had its turn, and so everybody else."""
+        """Return whether the pod of the lowest priority was tried, and so all others."""
         raw = self._must("GET", f"/api/v1/namespaces/{MARKER_NAMESPACE}/pods/{MARKER}")
         return _has_verdict(raw)
 
@@ -97,7 +97,7 @@ class Stage:
         return {"victims": victims, "bound": bound, "nominated": {} if bound else hopes}
 
     def has_verdicts(self, before: list[Json]) -> bool:
-        """Tell whether every pod that waited is bound or was told why not."""
+        """Return whether every pod that waited is bound or has the reason why not."""
         now = {_key(raw): raw for raw in self._pods()}
         waiting = [_key(raw) for raw in before if raw["kind"] == "Pod" and not raw["spec"].get("nodeName")]
         return all(now[key]["spec"].get("nodeName") or _has_verdict(now[key]) for key in waiting)

@@ -1,7 +1,7 @@
 """A real API server with a real kube-scheduler of one release that looks at the cluster once.
 
-The scheduler is started anew for every look: it lists all there is before it schedules anything, so it never acts on
-half a picture. Evictions and nominations are written within the cycle, and nobody gets a second cycle; then what is
+The scheduler is started again for every situation: it lists everything before it schedules, so it never acts on
+half a picture. Evictions and nominations are written within the cycle, and nothing gets a second cycle; then what is
 seen is what one cycle did.
 """
 
@@ -64,7 +64,7 @@ class ControlPlane:
         self._connection.close()
 
     def is_ready(self) -> bool:
-        """Tell whether all start-up hooks are done and the first namespaces exist."""
+        """Return whether all start-up hooks are done and the first namespaces exist."""
         try:
             ready = self.call("GET", "/readyz")[0] == 200
             return ready and self.call("GET", "/api/v1/namespaces/default")[0] == 200
@@ -136,7 +136,7 @@ def _flags(port: int, store: etcd.Etcd, files: certificates.Certificates, tokens
         "--service-account-issuer=https://kubernetes.default.svc",
         "--service-cluster-ip-range=10.0.0.0/24",
         "--endpoint-reconciler-type=none",
-        # Nobody creates service accounts or untaints nodes here, and priorities are given as numbers.
+        # Nothing creates service accounts or untaints nodes here, and priorities are given as numbers.
         "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition,Priority",
         "--feature-gates=GenericWorkload=true",
         f"--runtime-config={POD_GROUP_VERSIONS[release.minor]}=true",

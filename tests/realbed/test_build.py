@@ -65,6 +65,19 @@ def test_every_decisive_input_has_its_own_place(played_go: Path) -> None:
     assert len(places) == 3
 
 
+def test_each_release_of_kueue_has_its_own_module_file_and_place(played_go: Path) -> None:
+    programs = [build.kueue_program(version) for version in (build.KUEUE_VERSION, *build.OTHER_KUEUE_VERSIONS)]
+    assert len({build.cached_path(each) for each in programs}) == len(programs)
+    for program, version in zip(programs, (build.KUEUE_VERSION, *build.OTHER_KUEUE_VERSIONS), strict=True):
+        requirement = f"sigs.k8s.io/kueue {version}\n"
+        assert requirement in (Path(build.__file__).parent / program.module_file).read_text()
+
+
+def test_an_unknown_release_of_kueue_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"v0\.1\.0 is not one of v0\.17\.1, "):
+        build.kueue_program("v0.1.0")
+
+
 def test_failed_build_leaves_no_binary(played_go: Path, tmp_path: Path) -> None:
     play(tmp_path, played_go, 'echo "cannot find module" >&2; exit 1')
     with pytest.raises(build.ToolchainError, match="cannot find module") as error:
@@ -91,7 +104,7 @@ def test_replacements_change_one_expression_of_a_copy_each(
     (main / "main.go").write_text('package main; import "m/pkg/limits" // "/etc/fixed"')
     (main / "main_test.go").write_text("package main")
     (imported / "limits.go").write_text("package limits // 5")
-    monkeypatch.setattr(build, "module_directory", lambda _module: tmp_path / "module")
+    monkeypatch.setattr(build, "module_directory", lambda *_module: tmp_path / "module")
     play(tmp_path, played_go, KEEP_COPIES.format(tmp_path) + WRITE_BINARY)
     changes = (
         build.Replacement("m", "cmd", '"/etc/fixed"', 'os.Getenv("WHERE")'),
@@ -111,7 +124,7 @@ def test_a_replacement_that_does_not_fit_is_an_error(
     played_go: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "cmd").mkdir()
-    monkeypatch.setattr(build, "module_directory", lambda _module: tmp_path)
+    monkeypatch.setattr(build, "module_directory", lambda *_module: tmp_path)
     change = build.Replacement("m", "cmd", "old", "new")
     with pytest.raises(build.ToolchainError, match="cmd of m does not have old exactly once"):
         build.ensure_built(build.Binary("command", "m/cmd", replacements=(change,)))
@@ -143,8 +156,8 @@ try:
 except build.ToolchainError as error:
     print(error)
 """
-    nobody = "http://127.0.0.1:1/simple"
-    index = {"UV_DEFAULT_INDEX": nobody, "UV_NO_CACHE": "1", "UV_HTTP_RETRIES": "0", "HOME": str(tmp_path)}
+    unreachable = "http://127.0.0.1:1/simple"
+    index = {"UV_DEFAULT_INDEX": unreachable, "UV_NO_CACHE": "1", "UV_HTTP_RETRIES": "0", "HOME": str(tmp_path)}
     done = subprocess.run(
         [sys.executable, "-c", code], env={"PATH": str(tmp_path), **index}, capture_output=True, text=True, check=True
     )

@@ -13,7 +13,7 @@ SLEEPER = ["sleep", "600"]
 
 
 def is_running(pid: int) -> bool:
-    # Not by a signal: an orphan that nobody buried would still take it.
+    # Not by a signal: an orphan that was not reaped would still take it.
     state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
     return state.strip()[:1] not in {"", "Z"}
 

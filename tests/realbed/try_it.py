@@ -1,4 +1,4 @@
-"""What a bed holds for somebody who wants to try Turnstile on it: queues on every cluster, and a configuration file."""
+"""What a bed holds for trying Turnstile: queues on every cluster, and a configuration file."""
 
 from pathlib import Path
 

@@ -33,7 +33,7 @@ def _places(pods: dict[str, str], *, counts: bool) -> list[tuple[str, str | int]
 
 
 def is_complete(line: Json, release: str) -> bool:
-    """Tell whether the engine says that it lists everything; it gives up where ties of many kinds multiply."""
+    """Return whether the engine says that it lists everything; it gives up where ties of many kinds multiply."""
     return bool(line["expect"][release].get("complete", True))
 
 

@@ -1,6 +1,6 @@
 """Answers of real kube-scheduler kept in tests/data, so that the engine is checked against it where there is no Go.
 
-`python -m tests.scheduler.recordings` asks both releases anew and rewrites the file.
+`python -m tests.scheduler.recordings` asks both releases again and rewrites the file.
 """
 
 import gzip

@@ -21,7 +21,7 @@ _RUNS = 8
 #: What is listed and was not seen is looked for again, so many times: one order of four nodes out of all is missed by
 #: that many runs once in 10^11 times. Long lists are products of ties whose members are too rare to wait for.
 _PATIENT_RUNS, _SHORT_LIST = 600, 4
-#: 1.36 tries a group's members in no fixed order and places them anew for every unit, so that odd situations have
+#: 1.36 tries a group's members in no fixed order and places them again for every unit, so that odd situations have
 #: outcomes which the engine does not foresee: about 1 of 1,000. 1.37 has none to excuse.
 _MISSED_AT_MOST = {"1.37": 0.0, "1.36": 0.03}
 #: A forecast that may shrug proves nothing.

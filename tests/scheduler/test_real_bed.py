@@ -134,7 +134,7 @@ def _is_pending(raw: Json) -> bool:
 
 
 def _goes_on_at_once(outcomes: list[PodCycleOutcome], objects: list[Json]) -> bool:
-    """Tell whether part of a group may be bound: the rest has its next cycle at once, and two would be seen as one."""
+    """Return whether part of a group may be bound: the rest has its next cycle at once, which would be seen as one."""
     waiting = sum(map(_is_pending, objects))
     return any(outcome.bound and len(outcome.bound) < waiting for outcome in outcomes)
 
@@ -182,7 +182,7 @@ def test_forecast_is_what_is_really_evicted(bed: Bed) -> None:
 
 
 def _is_order_open(situation: Situation) -> bool:
-    """Tell whether the scheduler takes members as they come: nobody waits until all of a group are there."""
+    """Return whether the scheduler takes members as they come: none waits until all of a group are there."""
     asked = situation.as_input["preemptor"]
     if asked["kind"] != "PodGroup":
         return False

@@ -1,6 +1,6 @@
 """The structure of the raw objects that decide a scheduling cycle, as far as it is read here.
 
-What stands in the leaves is judged where they are read; unknown fields are not looked at, and null is absent.
+Values of leaves are checked where they are read; unknown fields are ignored, and null is absent.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,7 @@
 """Raw PodGroup and PodDisruptionBudget objects as values, in every spelling of the API.
 
 `disruptionMode` is text in v1alpha2 and in KEP-5710, a union in v1beta1, and KEP-5710 keeps it inside the scheduling
-policy. Only what a scheduler could not work with is an error here; what an API server would refuse or drop is told by
+policy. Only what a scheduler could not use is an error here; what an API server would refuse or drop is reported by
 `engine.pods.reading.validation`.
 """
 
@@ -37,7 +37,7 @@ def read_group(raw: Mapping[str, Any], classes: PriorityClasses) -> PodGroup:
 
 
 def read_disruption_mode(spec: Mapping[str, Any], path: str) -> bool:
-    """Tell whether the group is disrupted as one; pod by pod when nothing is said."""
+    """Return whether the group is disrupted as one; pod by pod when nothing is said."""
     field, value = disruption_mode_of(spec, path)
     match value:
         case None:

@@ -35,7 +35,7 @@ def pod_key(raw: Mapping[str, Any]) -> ObjectKey:
 
 
 def is_over(raw: Mapping[str, Any]) -> bool:
-    """Tell whether the pod has finished: such a pod takes no room and is not scheduled."""
+    """Return whether the pod has finished: such a pod takes no room and is not scheduled."""
     return (raw.get("status") or {}).get("phase") in TERMINAL_PHASES
 
 

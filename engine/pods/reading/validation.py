@@ -53,7 +53,7 @@ class Diagnostic:
 
     @property
     def is_error(self) -> bool:
-        """Tell whether the server refuses the object because of this."""
+        """Return whether the server refuses the object because of this."""
         return self.severity is not ObjectSeverity.WARNING
 
     def __str__(self) -> str:
@@ -71,7 +71,7 @@ class Diagnostic:
 
 
 def is_examined(raw: Mapping[str, Any]) -> bool:
-    """Tell whether an object is a PodGroup or a Workload of this API group."""
+    """Return whether an object is a PodGroup or a Workload of this API group."""
     api_version = raw.get("apiVersion")
     in_group = isinstance(api_version, str) and api_version.startswith(f"{GROUP}/")
     return in_group and raw.get("kind") in _PLURALS

@@ -80,7 +80,7 @@ class BudgetLedger:
 
     @property
     def is_empty(self) -> bool:
-        """Tell whether no pod can be covered."""
+        """Return whether no pod can be covered."""
         return not self._by_namespace and not self._by_label
 
     def orders(self, units: Sequence[Unit], limit: int) -> tuple[list[Order], bool]:
@@ -226,5 +226,5 @@ class BudgetLedger:
 
 
 def _asks_for_one_label(budget: DisruptionBudget) -> bool:
-    """Tell whether the label by which a budget was found is all that it asks for."""
+    """Return whether the label by which a budget was found is all that it asks for."""
     return len(budget.selector.get("matchLabels") or ()) == 1 and not budget.selector.get("matchExpressions")

@@ -33,13 +33,13 @@ class Trials:
         self._left -= 1
 
     def may_go_on(self) -> bool:
-        """Tell whether another way may be followed, and remember when not."""
+        """Return whether another way may be followed, and remember when not."""
         self.ran_out |= self._left <= 0
         return self._left > 0
 
 
 class GroupFit(Protocol):
-    """Tells whether enough members find room in a snapshot as it stands."""
+    """Decides whether enough members find room in a snapshot as it is."""
 
     is_monotone: bool
     """Whether taking pods away never makes the room vanish."""
@@ -49,7 +49,7 @@ class GroupFit(Protocol):
 
 
 def group_fit(snapshot: NodeSnapshot, members: Sequence[PendingPod], rules: PlacementRules) -> GroupFit:
-    """Return the cheapest way to tell that is exact for these members."""
+    """Return the cheapest check that is exact for these members."""
     kinds = {kind_of(pod) for pod in members}
     if len(kinds) == 1:
         return _Counted(snapshot, kinds.pop(), rules.needed)
@@ -59,7 +59,7 @@ def group_fit(snapshot: NodeSnapshot, members: Sequence[PendingPod], rules: Plac
 def group_fits(
     snapshot: NodeSnapshot, members: Sequence[PendingPod], rules: PlacementRules, *, limit: int, trials: Trials
 ) -> Iterator[GroupFit]:
-    """Yield one way to tell for each order of the nodes that may matter; each is to be used up before the next."""
+    """Yield one check for each order of the nodes that may matter; each is to be used up before the next."""
     eligible = eligible_nodes(snapshot, members)
     if limit == 1 or len(eligible) > ORDERED_NODES or len({kind_of(pod) for pod in members}) == 1:
         yield group_fit(snapshot, members, rules)
@@ -110,7 +110,7 @@ class _Placed:
         self._members = members
         self._rules = rules
 
-    def has_room(self, changed: Iterable[str]) -> bool:  # noqa: ARG002 - everything is looked at anyway
+    def has_room(self, changed: Iterable[str]) -> bool:  # noqa: ARG002 - everything is checked anyway
         ways = place_group(self._snapshot, self._members, self._rules, limit=1).ways
         return placed_count(ways[0]) >= self._rules.needed
 
@@ -133,7 +133,7 @@ class _PlacedInOrder:
         self._trials = trials
         self.met_tie = False
 
-    def has_room(self, changed: Iterable[str]) -> bool:  # noqa: ARG002 - everything is looked at anyway
+    def has_room(self, changed: Iterable[str]) -> bool:  # noqa: ARG002 - everything is checked anyway
         self._trials.count()
         placing = OrderedPlacing(self._snapshot, self._members, self._rules, self._order)
         way = placing.run()

@@ -114,7 +114,7 @@ class GroupCycle:
             yield [self._members[completing], *order, *later]
 
     def _is_order_dependent(self, found: Sequence[Possibilities], others: Sequence[Sequence[PendingPod]]) -> bool:
-        """Tell whether another order of the members' arrival would lead elsewhere."""
+        """Return whether another order of the members' arrival would lead elsewhere."""
         explains, explanation, self._explains = self._explains, self._explanation, False
         answers = [*found, *map(self._follow, others)]
         self._explains, self._explanation = explains, explanation

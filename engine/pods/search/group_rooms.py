@@ -38,7 +38,7 @@ class _Claim:
         self.ports += kind.footprint.ports
 
     def leaves_room_for(self, others: NodeLoad) -> bool:
-        """Tell whether all members still fit beside the others."""
+        """Return whether all members still fit beside the others."""
         if others.pods > self.pods:
             return False
         used = others.used
@@ -98,7 +98,7 @@ class FrozenRoom:
                 self._load(pod.node).remove(pod.footprint)
 
     def explain(self, unit: Unit) -> ReprieveRefusal:
-        """Tell where the members run short once the unit is back."""
+        """Say where the members run short once the unit is back."""
         pods = [pod for pod in unit.pods if pod.node in self._claims]
         for pod in pods:
             self._load(pod.node).add(pod.footprint)

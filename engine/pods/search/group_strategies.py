@@ -1,4 +1,4 @@
-"""Whom a group evicts once everything of lower priority is out of the way: three algorithms.
+"""What a group evicts once everything of lower priority is out of the way: three algorithms.
 
 All start from a snapshot without the candidates and leave it so. Each yields the possible ends, the likeliest first.
 """
@@ -115,7 +115,7 @@ def lowest_sufficient_priority(task: GroupTask, units: Sequence[Unit]) -> int:
 
 
 def has_room_below(task: GroupTask, units: Sequence[Unit], priority: int) -> bool:
-    """Tell whether the group finds room when only those of these units go that are below a priority."""
+    """Return whether the group finds room when only those of these units go that are below a priority."""
     staying = [pod for unit in units if unit.priority >= priority for pod in unit.pods]
     task.snapshot.add(staying)
     has_room = group_fit(task.snapshot, task.members, task.rules).has_room(())

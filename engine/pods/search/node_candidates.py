@@ -51,7 +51,7 @@ class NodeRoom:
                 load.remove(pod.footprint)
 
     def explain(self, unit: Unit) -> ReprieveRefusal:
-        """Tell what the pod lacks once the unit is back."""
+        """Say what the pod lacks once the unit is back."""
         self.add(unit)
         shortages = self._snapshot.shortages(self._place, self._kind)
         self.take_out(unit)

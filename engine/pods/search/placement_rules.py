@@ -22,7 +22,7 @@ def placed_count(way: Placement) -> int:
 
 
 def usable_nomination(snapshot: NodeSnapshot, pod: PendingPod) -> int | None:
-    """Return the node that a pod is nominated to if it fits there: then no other is looked at."""
+    """Return the node that a pod is nominated to if it fits there: then no other is tried."""
     place = snapshot.index.get(pod.nominated_node) if pod.nominated_node else None
     if place is None or snapshot.suitability(pod.demands).obstacles[place] is not None:
         return None

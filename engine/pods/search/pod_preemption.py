@@ -129,7 +129,7 @@ class PodCycle:
         return [unit for unit in units if unit.priority < self._pod.priority]
 
     def _note(self, tried: Mapping[int, NodeTrial]) -> None:
-        """Keep what an explanation tells, of the first order, and whether everything was followed."""
+        """Keep what an explanation contains, of the first order, and whether everything was followed."""
         self._possibilities.note(is_complete=all(trial.is_complete for trial in tried.values()))
         if self._verdicts:
             return
@@ -140,9 +140,9 @@ class PodCycle:
             self._approximate.append(_SAMPLED_CANDIDATES)
 
     def _is_hopeless(self, place: int) -> bool:
-        """Tell whether evicting cannot help: the node is out of the question or too small for the pod when empty.
+        """Return whether evicting cannot help: the node is out of the question or too small for the pod when empty.
 
-        Ports are looked at first, and one that is taken may become free: then the size of the node is not checked.
+        Ports are checked first, and one that is taken may become free: then the size of the node is not checked.
         """
         if self._snapshot.suitability(self._kind.demands).obstacles[place] is not None:
             return True

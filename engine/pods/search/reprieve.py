@@ -39,7 +39,7 @@ class Room(Protocol):
         """Undo a `put_back` that succeeded."""
 
     def explain(self, unit: Unit) -> ReprieveRefusal:
-        """Tell why a unit was refused."""
+        """Say why a unit was refused."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The nodes that a kind of pods fits on, best first, kept current while pods come and go.
 
-Only the node that changed is scored again, so a group of many equal pods costs one look at every node and a few steps
+Only the node that changed is scored again, so a group of many equal pods costs one pass over the nodes and a few steps
 per pod. Tastes (soft taints, preferences) are normalised over the nodes that are feasible at the moment, as the
 scheduler does; nodes are therefore kept apart by their tastes.
 """
@@ -24,7 +24,7 @@ class Ranking:
     __slots__ = ("_buckets", "_is_feasible", "_kind", "_snapshot", "_suitability", "_versions", "feasible")
 
     def __init__(self, snapshot: NodeSnapshot, kind: PodKind) -> None:
-        """Look at every node once."""
+        """Score every node once."""
         self._snapshot = snapshot
         self._kind = kind
         self._suitability = snapshot.suitability(kind.demands)
@@ -82,7 +82,7 @@ class Ranking:
         return self._snapshot.loads[place].score(self._snapshot.nodes[place], self._kind.footprint)
 
     def _clean(self, heap: list[_Entry]) -> bool:
-        """Drop outdated entries from the top; tell whether any is left."""
+        """Drop outdated entries from the top; return whether any is left."""
         while heap:
             _, place, version = heap[0]
             if self._versions[place] == version and self._is_feasible[place]:

@@ -79,7 +79,7 @@ class NodeSnapshot:
         return known
 
     def fits(self, place: int, kind: PodKind) -> bool:
-        """Tell whether a pod fits, with the nominated pods that it must yield to counted as present."""
+        """Return whether a pod fits, with the nominated pods that it must yield to counted as present."""
         self.effort.spend()
         if not self.nominated:
             return self.loads[place].fits(self.nodes[place], kind.footprint)

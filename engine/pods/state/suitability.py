@@ -30,7 +30,7 @@ def obstacle(node: Node, demands: NodeDemands) -> NodeAnswer | None:
 
 
 def is_too_small(node: Node, footprint: Footprint) -> bool:
-    """Tell whether a pod would not even fit on the empty node."""
+    """Return whether a pod would not even fit on the empty node."""
     capacity = len(node.allocatable)
     return any(index >= capacity or amount > node.allocatable[index] for index, amount in footprint.requests)
 
@@ -67,7 +67,7 @@ def _matches_name(fields: Sequence[Expression], name: str) -> bool:
 
 
 def _is_valid_field(expression: Expression) -> bool:
-    """Tell whether a requirement on a field can be evaluated: only the name, and only against one value."""
+    """Return whether a requirement on a field can be evaluated: only the name, and only against one value."""
     return (
         expression.key == _NAME_FIELD and expression.operator in ("In", "NotIn") and len(expression.values or ()) == 1
     )

@@ -81,7 +81,7 @@ class NodeLoad:
             self.ports.remove(port)
 
     def fits(self, node: Node, footprint: Footprint) -> bool:
-        """Tell whether a pod fits beside what is there."""
+        """Return whether a pod fits beside what is there."""
         if self.pods >= node.pod_limit:
             return False
         used, allocatable = self.used, node.allocatable
@@ -147,7 +147,7 @@ class NodeLoad:
         return 50 + (50 + after - _evenness(used_cpu, cpu, used_memory, memory)) // 2
 
     def has_conflict(self, wanted: Iterable[HostPort]) -> bool:
-        """Tell whether any of these ports is taken."""
+        """Return whether any of these ports is taken."""
         return any(conflicts(port, taken) for port in wanted for taken in self.ports)
 
 

@@ -59,7 +59,7 @@ class ResourceNames:
 
 
 def is_counted(name: str) -> bool:
-    """Tell whether the scheduler counts this resource on nodes: not every name that an object may carry is one."""
+    """Return whether the scheduler counts this resource on nodes: not every name that an object may carry is one."""
     return name in _FIXED or "/" in name or _PREFIXED_NATIVE.match(name) is not None
 
 
@@ -196,7 +196,7 @@ def _host_ports(spec: Mapping[str, Any]) -> Iterable[HostPort]:
 
 
 def conflicts(wanted: HostPort, taken: HostPort) -> bool:
-    """Tell whether two pods cannot share a node because of these ports; the address 0.0.0.0 is every address."""
+    """Return whether two pods cannot share a node because of these ports; the address 0.0.0.0 is every address."""
     if (wanted.protocol, wanted.port) != (taken.protocol, taken.port):
         return False
     return _ANY_ADDRESS in (wanted.ip, taken.ip) or wanted.ip == taken.ip

@@ -90,7 +90,7 @@ def read_attracting(spec: Mapping[str, Any], namespace: str) -> tuple[PeerTerm, 
 
 
 def concerns(term: PeerTerm, pod: PendingPod) -> bool:
-    """Tell whether a bound pod's term may be about this pending pod."""
+    """Return whether a bound pod's term may be about this pending pod."""
     if term.namespaces is not None and pod.key.namespace not in term.namespaces:
         return False
     return matches_selector(term.selector, pod.labels)

@@ -13,7 +13,7 @@ from engine.cycles.scheduler import Scheduler
 from engine.cycles.simulation import MAX_HISTORIES, Ending, Plan, Simulation, Simulator, Victims, simulate
 from engine.objects.boost import PRIORITY_BOOST_ANNOTATION
 from engine.objects.configuration import KueueConfiguration
-from engine.search.nomination import Choices
+from engine.search.ties import Choices
 from tests.support.builders import Json
 
 _MOST_CYCLES = 60
@@ -62,7 +62,7 @@ def _was_tried(conditions: Json) -> bool:
 
 
 def _waits_untried(conditions: Json) -> bool:
-    """Tell whether a victim that gave its quota back still says why, and not what it waits for."""
+    """Return whether a victim that gave its quota back still says why, and not what it waits for."""
     status, _, message = conditions.get("QuotaReserved") or ("", "", "")
     return status == "False" and "Evicted" in conditions and message == conditions["Evicted"][2]
 

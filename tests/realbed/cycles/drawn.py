@@ -1,4 +1,4 @@
-"""Situations drawn at random, the same for the same seed: full queues, and jobs that want somebody's place."""
+"""Situations drawn at random, the same for the same seed: full queues, and jobs that need another one's place."""
 
 from engine.cycles.simulation import Victims
 from tests.differential.dice import Dice, dice

@@ -15,7 +15,7 @@ from tests.support.builders import Builder, Json, cluster
 
 GATE = "example.com/gate"
 STUBBORN = "example.com/stubborn"
-"""Manager of all jobs here: nobody runs them, and the stage says when they have stopped."""
+"""Manager of all jobs here: nothing runs them, and the stage says when they have stopped."""
 
 
 @dataclass(frozen=True, slots=True)

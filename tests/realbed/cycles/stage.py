@@ -110,7 +110,7 @@ class Stage:
         return all(not is_true(conditions(raw), "Active") and conditions(raw) for raw in queues)
 
     def _knows_who_waits(self) -> bool:
-        """Tell whether Kueue counts all that wait, and has said of each that its queue is held."""
+        """Return whether Kueue counts all that wait, and has said of each that its queue is held."""
         waiting: Counter[tuple[str, str]] = Counter()
         for raw in self._workloads():
             if not is_true(conditions(raw), "QuotaReserved"):

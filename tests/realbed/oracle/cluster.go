@@ -7,10 +7,10 @@ import (
 	"slices"
 
 	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/tools/events"
 	testingclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -20,6 +20,8 @@ import (
 	"sigs.k8s.io/kueue/pkg/scheduler"
 	"sigs.k8s.io/kueue/pkg/scheduler/preemption"
 	"sigs.k8s.io/kueue/pkg/util/expectations"
+	utilpod "sigs.k8s.io/kueue/pkg/util/pod"
+	utiltas "sigs.k8s.io/kueue/pkg/util/tas"
 	"sigs.k8s.io/kueue/pkg/workload"
 )
 
@@ -61,7 +63,7 @@ func newQuotaCluster(ctx context.Context, sc *scenario, objs *objects) (*quotaCl
 	if err := fillCache(ctx, cache, objs); err != nil {
 		return nil, err
 	}
-	sched := scheduler.New(nil, cache, cl, events.NewFakeRecorder(1), schedulerOptions(sc, testingclock.NewFakeClock(sc.Now))...)
+	sched := scheduler.New(nil, cache, cl, newRecorder(), schedulerOptions(sc, testingclock.NewFakeClock(sc.Now))...)
 	return &quotaCluster{client: cl, cache: cache, scheduler: sched}, nil
 }
 
@@ -76,7 +78,7 @@ func schedulerOptions(sc *scenario, clock *testingclock.FakeClock) []scheduler.O
 
 func newPreemptor(sc *scenario, cl client.Client) *preemption.Preemptor {
 	return preemption.New(
-		cl, workload.Ordering{PodsReadyRequeuingTimestamp: sc.requeuingTimestamp()}, events.NewFakeRecorder(1),
+		cl, workload.Ordering{PodsReadyRequeuingTimestamp: sc.requeuingTimestamp()}, newRecorder(),
 		sc.fairSharingConfig(), false, testingclock.NewFakeClock(sc.Now), nil, expectations.NewStore("preemption"), nil,
 	)
 }
@@ -84,9 +86,7 @@ func newPreemptor(sc *scenario, cl client.Client) *preemption.Preemptor {
 // fillCache adds the objects the way Kueue's controllers would, with workloads last because the client lists none.
 func fillCache(ctx context.Context, cache *schdcache.Cache, objs *objects) error {
 	log := logr.FromContextOrDiscard(ctx)
-	for _, flavor := range objs.flavors {
-		cache.AddOrUpdateResourceFlavor(log, flavor.DeepCopy())
-	}
+	addFlavors(log, cache, objs)
 	for _, cohort := range objs.cohorts {
 		if err := ignoreCycle(cache.AddOrUpdateCohort(cohort.DeepCopy())); err != nil {
 			return fmt.Errorf("Cohort %s: %w", cohort.Name, err)
@@ -108,6 +108,29 @@ func fillCache(ctx context.Context, cache *schdcache.Cache, objs *objects) error
 		}
 	}
 	return nil
+}
+
+// addFlavors adds flavors and what their topologies consist of.
+func addFlavors(log logr.Logger, cache *schdcache.Cache, objs *objects) {
+	for _, node := range objs.nodes {
+		cache.TASCache().SyncNode(node.DeepCopy())
+	}
+	for _, pod := range objs.pods {
+		if countsOnItsNode(pod) {
+			cache.TASCache().Update(pod.DeepCopy(), log)
+		}
+	}
+	for _, topology := range objs.topologies {
+		cache.AddOrUpdateTopology(log, topology.DeepCopy())
+	}
+	for _, flavor := range objs.flavors {
+		cache.AddOrUpdateResourceFlavor(log, flavor.DeepCopy())
+	}
+}
+
+// countsOnItsNode repeats which Pods the controller of non-TAS usage hands to the cache: that function is private.
+func countsOnItsNode(pod *corev1.Pod) bool {
+	return !utiltas.IsTAS(pod) && pod.Spec.NodeName != "" && !utilpod.IsTerminated(pod)
 }
 
 // addClusterQueue does what Kueue's controllers do: what is on a cycle of cohorts is stored all the same, and inactive.

@@ -8,6 +8,15 @@ import (
 	"k8s.io/component-base/featuregate"
 )
 
+// knownGates are the gates of this Kueue with their stage and whether they are on.
+func knownGates() map[string]map[string]any {
+	found := map[string]map[string]any{}
+	for name, spec := range utilfeature.DefaultMutableFeatureGate.GetAll() {
+		found[string(name)] = map[string]any{"stage": string(spec.PreRelease), "on": spec.Default}
+	}
+	return found
+}
+
 // withFeatureGates runs fn with the gates set and puts the previous values back: gates are global to a Kueue process.
 func withFeatureGates(gates map[string]bool, fn func() error) error {
 	previous := make(map[string]bool, len(gates))

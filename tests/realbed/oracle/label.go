@@ -11,6 +11,7 @@ import (
 	schdcache "sigs.k8s.io/kueue/pkg/cache/scheduler"
 	"sigs.k8s.io/kueue/pkg/scheduler/flavorassigner"
 	"sigs.k8s.io/kueue/pkg/scheduler/preemption"
+	utiltas "sigs.k8s.io/kueue/pkg/util/tas"
 	"sigs.k8s.io/kueue/pkg/workload"
 )
 
@@ -29,6 +30,19 @@ type nomination struct {
 	Borrowing    *int                            `json:"borrowing"`
 	Targets      []target                        `json:"targets"`
 	Inadmissible string                          `json:"inadmissible,omitempty"`
+	Message      string                          `json:"message,omitempty"`
+	// Topology is where the pods go, decoded; for a preemption, once its targets are gone.
+	Topology map[kueue.PodSetReference]placement `json:"topology,omitempty"`
+}
+
+type placement struct {
+	Levels  []string        `json:"levels"`
+	Domains []placedPodsRow `json:"domains"`
+}
+
+type placedPodsRow struct {
+	Values []string `json:"values"`
+	Count  int32    `json:"count"`
 }
 
 // label answers a scenario with one pending workload.
@@ -62,7 +76,7 @@ func nominate(ctx context.Context, sc *scenario, objs *objects) (*nomination, er
 	if why := cluster.inadmissible(ctx, info, snapshot); why != "" {
 		return &nomination{Mode: "NoFit", Flavors: podSetFlavors{}, Targets: []target{}, Inadmissible: why}, nil
 	}
-	assignment, targets := getAssignments(cluster.scheduler, ctx, info, snapshot)
+	assignment, targets := assignmentsOf(ctx, cluster.scheduler, info, snapshot)
 	return newNomination(info, &assignment, targets), nil
 }
 
@@ -95,14 +109,12 @@ func (c *quotaCluster) inadmissible(ctx context.Context, info *workload.Info, sn
 	case cq == nil:
 		return fmt.Sprintf("ClusterQueue %s not found", info.ClusterQueue)
 	}
-	if err := workload.ValidateAdmissibility(ctx, c.client, info, cq.NamespaceSelector); err != nil {
-		return err.Error()
-	}
-	return ""
+	return whyNotAdmissible(ctx, c.client, info, cq.NamespaceSelector)
 }
 
 func newNomination(info *workload.Info, assignment *flavorassigner.Assignment, targets []*preemption.Target) *nomination {
 	answer := &nomination{Mode: modeName(assignment.RepresentativeMode()), Flavors: podSetFlavors{}, Targets: namedTargets(targets)}
+	answer.Message = assignment.Message()
 	if assignment.RepresentativeMode() == flavorassigner.NoFit {
 		return answer
 	}
@@ -114,6 +126,12 @@ func newNomination(info *workload.Info, assignment *flavorassigner.Assignment, t
 			flavors[resource] = flavor.Name
 		}
 		answer.Flavors[podSet.Name] = flavors
+		if podSet.TopologyAssignment != nil {
+			if answer.Topology == nil {
+				answer.Topology = map[kueue.PodSetReference]placement{}
+			}
+			answer.Topology[podSet.Name] = newPlacement(podSet.TopologyAssignment)
+		}
 		if podSet.Count < info.TotalRequests[i].Count {
 			if answer.Counts == nil {
 				answer.Counts = map[kueue.PodSetReference]int32{}
@@ -122,6 +140,14 @@ func newNomination(info *workload.Info, assignment *flavorassigner.Assignment, t
 		}
 	}
 	return answer
+}
+
+func newPlacement(assignment *utiltas.TopologyAssignment) placement {
+	placed := placement{Levels: assignment.Levels, Domains: []placedPodsRow{}}
+	for _, domain := range assignment.Domains {
+		placed.Domains = append(placed.Domains, placedPodsRow{domain.Values, domain.Count})
+	}
+	return placed
 }
 
 // targetsOfGivenAssignment asks only for the workloads to preempt; the flavors are the scenario's.
@@ -144,7 +170,7 @@ func targetsOfGivenAssignment(
 		assignment.PodSets = append(assignment.PodSets, podSet)
 	}
 	preemptor := newPreemptor(sc, cluster.client)
-	targets := preemptor.GetTargets(ctx, *info, assignment, snapshot)
+	targets := getTargets(ctx, preemptor, *info, assignment, snapshot)
 	return givenNomination(sc.Assignment, targets), nil
 }
 

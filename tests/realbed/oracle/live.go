@@ -1,3 +1,5 @@
+//go:build !kueue_0_17 && !kueue_0_18 && !kueue_0_19_0
+
 package main
 
 import (
@@ -93,9 +95,7 @@ func (o *objects) all() []client.Object {
 // load delivers the creation events of everything but Pods and Jobs; the caches list workloads from the API themselves.
 func (c *liveCluster) load(ctx context.Context, objs *objects) error {
 	log := logr.FromContextOrDiscard(ctx)
-	for _, flavor := range objs.flavors {
-		c.cache.AddOrUpdateResourceFlavor(log, flavor.DeepCopy())
-	}
+	addFlavors(log, c.cache, objs)
 	for _, cohort := range objs.cohorts {
 		if err := ignoreCycle(c.cache.AddOrUpdateCohort(cohort.DeepCopy())); err != nil {
 			return fmt.Errorf("Cohort %s: %w", cohort.Name, err)

@@ -66,6 +66,9 @@ type objects struct {
 	clusterQueues []*kueue.ClusterQueue
 	localQueues   []*kueue.LocalQueue
 	workloads     []*kueue.Workload
+	topologies    []*kueue.Topology
+	nodes         []*corev1.Node
+	pods          []*corev1.Pod
 	// plain holds what Kueue only reads through its client: Namespace, LimitRange, RuntimeClass.
 	plain []client.Object
 }
@@ -113,6 +116,12 @@ func (o *objects) add(kind string, raw json.RawMessage) error {
 		return decodeInto(&o.localQueues, raw)
 	case "Workload":
 		return decodeInto(&o.workloads, raw)
+	case "Topology":
+		return decodeInto(&o.topologies, raw)
+	case "Node":
+		return decodeInto(&o.nodes, raw)
+	case "Pod":
+		return decodeInto(&o.pods, raw)
 	case "Namespace":
 		return o.addPlain(&corev1.Namespace{}, raw)
 	case "LimitRange":

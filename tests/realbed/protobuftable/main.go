@@ -4,6 +4,9 @@
 // that a client may send, read from the struct tags of the Go types. Run it in the parent directory:
 //
 //	go run ./protobuftable > ../../localcluster/serving/protobuf/messages.json
+//	go run ./protobuftable -bodies > ../unit/localcluster/recorded/protobuf.jsonl
+//
+// The second command writes the bodies with which the table is tested.
 //
 // A type is a scalar, a well-known type whose JSON form is its own affair, or a message. A prefix tells how it is shown:
 //
@@ -17,7 +20,9 @@ package main
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
+	"io"
 	"log"
 	"maps"
 	"os"
@@ -46,9 +51,9 @@ import (
 
 // roots are the kinds that a client may send.
 var roots = map[schema.GroupVersion][]any{
-	authenticationv1.SchemeGroupVersion:   {authenticationv1.SelfSubjectReview{}, authenticationv1.TokenReview{}},
+	authenticationv1.SchemeGroupVersion:   {authenticationv1.SelfSubjectReview{}, authenticationv1.TokenRequest{}, authenticationv1.TokenReview{}},
 	authorizationv1.SchemeGroupVersion:    {authorizationv1.SelfSubjectAccessReview{}, authorizationv1.SelfSubjectRulesReview{}, authorizationv1.SubjectAccessReview{}},
-	appsv1.SchemeGroupVersion:             {appsv1.StatefulSet{}},
+	appsv1.SchemeGroupVersion:             {appsv1.Deployment{}, appsv1.StatefulSet{}},
 	batchv1.SchemeGroupVersion:            {batchv1.Job{}},
 	coordinationv1.SchemeGroupVersion:     {coordinationv1.Lease{}},
 	corev1.SchemeGroupVersion:             {corev1.Binding{}, corev1.ConfigMap{}, corev1.Event{}, corev1.LimitRange{}, corev1.Namespace{}, corev1.Node{}, corev1.Pod{}, corev1.Secret{}, corev1.ServiceAccount{}},
@@ -91,20 +96,33 @@ type table struct {
 }
 
 func main() {
+	bodies := flag.Bool("bodies", false, "print bodies of every kind instead")
+	flag.Parse()
+	print := printTable
+	if *bodies {
+		print = printBodies
+	}
+	if err := print(os.Stdout); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func printTable(out io.Writer) error {
 	found := table{Kinds: map[string]string{}, Messages: map[string]any{}}
 	for version, kinds := range roots {
 		for _, kind := range kinds {
-			kindType := reflect.TypeOf(kind)
-			name := kindType.Name()
-			if version != anyVersion {
-				name = version.String() + "/" + name
-			}
-			found.Kinds[name] = found.typeName(kindType)
+			found.Kinds[rootName(version, kind)] = found.typeName(reflect.TypeOf(kind))
 		}
 	}
-	if err := found.print(os.Stdout); err != nil {
-		log.Fatal(err)
+	return found.print(out)
+}
+
+func rootName(version schema.GroupVersion, kind any) string {
+	name := reflect.TypeOf(kind).Name()
+	if version != anyVersion {
+		name = version.String() + "/" + name
 	}
+	return name
 }
 
 // typeName returns the name of a type without a prefix, after adding its message to the table.
@@ -191,7 +209,7 @@ func messageName(of reflect.Type) string {
 }
 
 // print writes one line per kind and message, so that a change of a message is a change of a line.
-func (t *table) print(out *os.File) error {
+func (t *table) print(out io.Writer) error {
 	kinds, err := lines(t.Kinds)
 	if err != nil {
 		return err

@@ -26,7 +26,7 @@ class Story:
     want_victims: Mapping[str, str] = field(default_factory=dict)
     """Whom the first cycle evicted, and why."""
     want_messages: Mapping[str, str] = field(default_factory=dict)
-    """A part of what stands in QuotaReserved in the end."""
+    """A part of what QuotaReserved says in the end."""
     want_heap: Sequence[str] | None = None
     want_parked: Sequence[str] | None = None
     """Who waits where after the last cycle that is run."""

@@ -194,7 +194,7 @@ def test_137_t5_a_nanosecond_later_it_is() -> None:
     case.check()
 
 
-def test_138_t6_a_model_built_anew_predicts_the_same() -> None:
+def test_138_t6_a_model_built_again_predicts_the_same() -> None:
     case = CASES["139 (T7) the later one last"]
     assert case.predict() == case.predict()
 

@@ -1,4 +1,4 @@
-"""Acceptance scenarios 53 to 81: whom Kueue preempts without fair sharing."""
+"""Acceptance scenarios 53 to 81: what Kueue preempts without fair sharing."""
 
 import pytest
 
@@ -257,7 +257,7 @@ CASES = {
         PREEMPT,
         {"far": WHILE_BORROWING},
     ),
-    "80 nobody may be preempted": Case(
+    "80 nothing may be preempted": Case(
         [cluster_queue("A").quota("f", cpu=4), running("v", "A", 4), pending(4)], NO_CANDIDATES
     ),
     "81 a victim that is already evicted counts": Case(

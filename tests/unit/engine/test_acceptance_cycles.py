@@ -158,7 +158,7 @@ STORIES = {
     "103 gates mean nothing while the feature is off": Story(
         [*NEEDS_ROOM, waiting("P", "A", 4, 10).gates("g1")], [{"P": PREEMPT}], want_victims={"v": OWN}
     ),
-    "104 a ClusterQueue without namespaceSelector takes nobody": Story(
+    "104 a ClusterQueue without namespaceSelector takes no workload": Story(
         [alone(2).with_spec(namespaceSelector=None), waiting("P", "A", 1)],
         [{"P": INADMISSIBLE}],
         want_messages={"P": "workload namespace doesn't match ClusterQueue selector"},
@@ -227,7 +227,7 @@ STORIES = {
     "KEP-8303 a closed gate does not keep from fitting": Story(
         [alone(4), waiting("P", "A", 4).gates("g1")], [{"P": ADMIT}], gates=GATE_ON
     ),
-    "KEP-8303 behind a gated StrictFIFO head nobody is tried": Story(
+    "KEP-8303 behind a gated StrictFIFO head nothing is tried": Story(
         [
             alone(4, "StrictFIFO", "LowerPriority"),
             running("v", "A", 3),

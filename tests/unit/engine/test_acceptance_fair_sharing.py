@@ -1,4 +1,4 @@
-"""Acceptance scenarios 108 to 124, as far as one nomination decides them: whom Kueue preempts with fair sharing."""
+"""Acceptance scenarios 108 to 124, as far as one nomination decides them: what Kueue preempts with fair sharing."""
 
 import pytest
 

@@ -131,7 +131,7 @@ def test_50_scan_goes_on_behind_the_flavor_that_was_tried() -> None:
 
 
 def test_52_without_memory_the_scan_starts_at_the_first_flavor() -> None:
-    """What makes the memory outdated is decided by the queues; without it the scan begins anew."""
+    """What makes the memory outdated is decided by the queues; without it the scan starts over."""
     model, entry = entry_of(two_flavors(), pending(4))
     again, _ = NominationSearch(
         model, entry.workload, entry.queue, entry.spec, entry.demands, 0, memory=({"cpu": LAST_FLAVOR_TRIED},)

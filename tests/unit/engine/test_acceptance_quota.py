@@ -3,7 +3,6 @@
 import pytest
 
 from engine.objects.configuration import KueueConfiguration
-from engine.vocabulary.features import FeatureGates
 from tests.support.builders import Builder, ClusterQueueBuilder, cluster_queue, cohort, flavor, workload
 from tests.unit.engine.acceptance import (
     ADMIT,
@@ -176,7 +175,7 @@ CASES = {
         want_message="flavor f doesn't match node affinity",
     ),
     "24 a flavor that tolerates its own taint": Case([tolerant_flavor(), ALONE.quota("f", cpu=4), pending()], ADMIT),
-    "25 limits stand in for requests": Case(
+    "25 limits replace missing requests": Case(
         [
             ALONE.quota("f", cpu=4),
             pending().pod_spec(containers=[{"name": "c", "resources": {"limits": {"cpu": "3"}}}]),
@@ -255,7 +254,7 @@ CASES = {
         NO_FIT,
         configuration=KueueConfiguration.from_raw(
             {"resources": {"quotaCheckStrategy": "IgnoreUndeclared"}},
-            FeatureGates.from_mapping({"QuotaCheckStrategy": False}),
+            {"QuotaCheckStrategy": False},
         ),
     ),
     "33 quota in use": Case(

@@ -19,7 +19,7 @@ BLOCKS = (
     "unsupported: wait-for-pods-ready-block-admission: waitForPodsReady.blockAdmission delays every admission until "
     "all admitted workloads are ready (Configuration)"
 )
-ASSUMED = "assumed-defaults: Kueue's Configuration is not known; predicted as Kueue v0.19 with its defaults"
+ASSUMED = "assumed-defaults: Kueue's Configuration is not known; predicted as Kueue v0.19.1 with its defaults"
 
 
 def pending() -> WorkloadBuilder:

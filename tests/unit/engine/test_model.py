@@ -54,7 +54,7 @@ def test_a_cycle_of_cohorts_is_survived_and_forgotten() -> None:
     assert [node.name for node in queue.ancestors()] == ["a", "b"]
 
 
-def test_a_cohort_that_nobody_refers_to_is_forgotten() -> None:
+def test_a_cohort_that_nothing_refers_to_is_forgotten() -> None:
     model = ClusterModel.of(cluster(QUEUE.cohort("pool")))
     assert [node.name for node in model.cohorts()] == ["pool"]
     model.apply(QUEUE.raw)

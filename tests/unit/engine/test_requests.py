@@ -9,6 +9,7 @@ from engine.requests.limit_ranges import LimitRangeSummary
 from engine.requests.pod_resources import read_resource_list
 from engine.requests.requests import RequestContext, count_after_reclaim, scale_to_count, workload_request
 from engine.requests.transformations import ResourceRules
+from engine.versions.amounts import EXACT_AMOUNTS
 from engine.vocabulary.errors import FieldError, InvalidObjectError
 
 Raw = dict[str, Any]
@@ -40,7 +41,7 @@ def usage(raw: Raw, context: RequestContext | None = None) -> dict[str, int]:
     [
         pytest.param({"containers": [container({"cpu": "1"})]}, {"cpu": 1000}, id="one container"),
         pytest.param(
-            {"containers": [container(limits={"cpu": "3"})]}, {"cpu": 3000}, id="25: limits stand in for requests"
+            {"containers": [container(limits={"cpu": "3"})]}, {"cpu": 3000}, id="25: limits replace missing requests"
         ),
         pytest.param(
             {"initContainers": [container({"cpu": 3})], "containers": [container({"cpu": 1}), container({"cpu": 1})]},
@@ -76,7 +77,7 @@ def usage(raw: Raw, context: RequestContext | None = None) -> dict[str, int]:
         pytest.param(
             {"containers": [container({"cpu": "1"})], "resources": {"limits": {"cpu": "4", "hugepages-2Mi": "2Mi"}}},
             {"cpu": 4000, "hugepages-2Mi": 2**21},
-            id="pod-level limits stand in for pod-level requests",
+            id="pod-level limits replace missing pod-level requests",
         ),
         pytest.param({"containers": [container({"cpu": "0.4m"})] * 3}, {"cpu": 2}, id="rounded up once, after the sum"),
         pytest.param({"containers": [container({"cpu": "-1"})]}, {"cpu": 0}, id="negative totals count as nothing"),
@@ -227,7 +228,7 @@ def test_11_each_pod_is_rounded_up_before_it_is_multiplied() -> None:
     ("total", "old", "new", "want"), [(1000, 3, 2, 666), (1000, 0, 2, 1000), (1000, 3, 3, 1000), (-5, 2, 1, -2)]
 )
 def test_scaling_to_another_count_truncates(total: int, old: int, new: int, want: int) -> None:
-    assert scale_to_count({"cpu": total}, old, new) == {"cpu": want}
+    assert scale_to_count({"cpu": total}, old, new, EXACT_AMOUNTS) == {"cpu": want}
 
 
 @pytest.mark.parametrize("count", [-1, 2**31, "3", 1.5, True])

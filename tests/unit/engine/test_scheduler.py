@@ -171,7 +171,7 @@ def test_107_a_workload_that_ends_lets_the_tree_try_again() -> None:
     assert following.cycle() == {"other": "Admit"}
     assert (following.place("P"), following.place("twin")) == (QueuePlace.PARKED, QueuePlace.PARKED)
     following.wait()
-    assert following.place("P") is QueuePlace.PARKED, "an admission helps nobody"
+    assert following.place("P") is QueuePlace.PARKED, "an admission helps no workload"
     following.finish("v")
     assert following.place("P") is QueuePlace.PARKED, "events are collected for a second"
     following.wait()
@@ -206,7 +206,7 @@ def test_a_parked_workload_is_tried_again_when(changes: Iterable[Builder]) -> No
 
 
 UNHELPFUL: dict[str, Builder] = {
-    "a status that nobody looks at": waiting("P", "A", 4).condition("PodsReady", "False"),
+    "a status that is not read": waiting("P", "A", 4).condition("PodsReady", "False"),
     "another annotation": waiting("P", "A", 4).annotate("a", "b"),
     "a ClusterQueue of another tree": cluster_queue("C").quota("f", cpu=9),
 }
@@ -274,7 +274,7 @@ def test_a_cluster_queue_that_becomes_active_tries_its_workloads() -> None:
     assert following.cycle() == {"P": "Admit"}
 
 
-def test_a_higher_class_of_a_holder_may_help_nobody_but_is_tried() -> None:
+def test_a_higher_class_of_a_holder_may_help_no_workload_but_is_tried() -> None:
     wpc = {"group": "kueue.x-k8s.io", "kind": "WorkloadPriorityClass", "name": "low"}
     holder = running("v", "A", 4, 50).with_spec(priorityClassRef=wpc)
     following = Following(QUEUE, holder, waiting("P", "A", 4, 10))
@@ -306,7 +306,7 @@ def failed_check(**more: object) -> Json:
     return {"name": "c", "state": "Retry", "message": "", "lastTransitionTime": at(1000), **more}
 
 
-def test_states_of_checks_that_nobody_asks_for_are_dropped() -> None:
+def test_states_of_checks_that_are_not_asked_for_are_dropped() -> None:
     pending = waiting("P", "A", 1)
     pending.raw["status"] = {"admissionChecks": [failed_check()]}
     following = Following(QUEUE, pending)
@@ -356,7 +356,7 @@ def test_withdrawing_what_was_never_admitted_does_nothing() -> None:
     assert following.place("P") is QueuePlace.HEAP
 
 
-def test_an_unchanged_cluster_queue_helps_nobody() -> None:
+def test_an_unchanged_cluster_queue_helps_no_workload() -> None:
     following = Following(cluster_queue("A").quota("f", cpu=2), waiting("P", "A", 4))
     following.cycle()
     following.observe(cluster_queue("A").quota("f", cpu=2))

@@ -109,7 +109,7 @@ POD = {"apiVersion": "v1", "kind": "Pod", "name": "p"}
             False,
             id="a pod group of one",
         ),
-        pytest.param({}, False, id="nobody"),
+        pytest.param({}, False, id="none"),
     ],
 )
 def test_workload_of_a_single_pod(metadata: dict[str, object], want: bool) -> None:

@@ -21,7 +21,7 @@ CHECK_FAILED = {"name": "c", "state": "Retry", "message": "", "lastTransitionTim
 
 
 def told(objects: Sequence[Builder], cycles: int = 1) -> Condition:
-    """Return what stands in QuotaReserved of P."""
+    """Return what QuotaReserved says of P."""
     plan = Plan(max_cycles=cycles, victims=Victims.TERMINATING)
     result = simulate(cluster(*objects), parse_time(at(1000)), DETAILED, plan)
     admitted = condition(result, "P", "Admitted")
@@ -52,7 +52,7 @@ CASES = {
         ],
         "WaitingForQuota",
     ),
-    "nobody to preempt": Case([QUEUE, running("v", "A", 4), waiting("P", "A", 4)], "WaitingForQuota"),
+    "nothing to preempt": Case([QUEUE, running("v", "A", 4), waiting("P", "A", 4)], "WaitingForQuota"),
     "no flavor suits": Case([QUEUE, TAINTED, waiting("P", "A", 1)], "NoMatchingFlavor"),
     "a resource that is not covered": Case([QUEUE, workload("P").queue("A").request(memory=1)], "NoMatchingFlavor"),
     "a resource that is not covered, after one that fits": Case(

@@ -104,12 +104,12 @@ def test_a_workload_of_something_else() -> None:
         ("metadata.generation", True),
     ],
 )
-def test_a_job_that_makes_no_sense_is_refused_by_field(path: str, value: object) -> None:
+def test_a_job_that_is_malformed_is_refused_by_field(path: str, value: object) -> None:
     with pytest.raises(ValueError, match=path):
         job_facts(changed(JOB, path, value))
 
 
-def test_a_count_of_evictions_that_makes_no_sense_is_refused_by_field() -> None:
+def test_a_count_of_evictions_that_is_malformed_is_refused_by_field() -> None:
     bad = {"evictions": [{"reason": "Preempted", "count": "many"}]}
     with pytest.raises(ValueError, match=r"status\.schedulingStats\.evictions\[\]\.count: 'many' is not allowed"):
         workload_facts(changed(WORKLOAD, "status.schedulingStats", bad))

@@ -22,10 +22,10 @@ BRIDGES: dict[str, tuple[dict[str, str], dict[str, str], dict[str, str | None]]]
     "up to date": ({COST: "3"}, {BOOST: "3", BRIDGED_BOOST: "3"}, {}),
     "another cost": ({COST: "4"}, {BOOST: "3", BRIDGED_BOOST: "3"}, {BOOST: "4", BRIDGED_BOOST: "4"}),
     "no cost any more": ({}, {BOOST: "3", BRIDGED_BOOST: "3"}, {BOOST: None, BRIDGED_BOOST: None}),
-    "a cost that is none": ({COST: "dear"}, {BOOST: "3", BRIDGED_BOOST: "3"}, {BOOST: None, BRIDGED_BOOST: None}),
-    "somebody else's boost": ({COST: "3"}, {BOOST: "9"}, {}),
-    "a boost that somebody else changed": ({COST: "3"}, {BOOST: "9", BRIDGED_BOOST: "3"}, {}),
-    "a boost that somebody else removed": ({COST: "3"}, {BRIDGED_BOOST: "3"}, {BOOST: "3"}),
+    "an invalid cost": ({COST: "dear"}, {BOOST: "3", BRIDGED_BOOST: "3"}, {BOOST: None, BRIDGED_BOOST: None}),
+    "another client's boost": ({COST: "3"}, {BOOST: "9"}, {}),
+    "a boost that another client changed": ({COST: "3"}, {BOOST: "9", BRIDGED_BOOST: "3"}, {}),
+    "a boost that another client removed": ({COST: "3"}, {BRIDGED_BOOST: "3"}, {BOOST: "3"}),
 }
 
 

@@ -35,7 +35,7 @@ def test_a_closed_gate_does_not_hide_the_victims() -> None:
 
 VERDICTS = {
     "free quota fits": ([QUEUE, high()], ForecastVerdict.FITS, ()),
-    "nobody of lower priority: it cannot": ([QUEUE, low(), high(priority=0)], ForecastVerdict.CANNOT, ()),
+    "nothing of lower priority: it cannot": ([QUEUE, low(), high(priority=0)], ForecastVerdict.CANNOT, ()),
     "more than the quota: it cannot": ([QUEUE, high(cpu=9)], ForecastVerdict.CANNOT, ()),
     "no such queue: it cannot": ([cluster_queue("other").quota("f", cpu=4), high()], ForecastVerdict.CANNOT, ()),
     "a topology request is not modelled": (
@@ -108,7 +108,7 @@ def test_preempted_workloads_name_whom_they_made_room_for() -> None:
     assert observed.victims_of("other") == []
 
 
-def test_what_makes_no_sense_is_refused_by_name() -> None:
+def test_what_is_malformed_is_refused_by_name() -> None:
     raw = low().raw
     raw["status"]["admission"]["podSetAssignments"][0]["resourceUsage"] = {"cpu": "much"}
     with pytest.raises(ValueError, match=r'Workload "ns/low": status\.admission\.podSetAssignments\[0\]'):

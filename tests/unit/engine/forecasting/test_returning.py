@@ -1,4 +1,4 @@
-"""Victims that may be back before whoever they left for has its room."""
+"""Victims that may be back before the workload they left for has its room."""
 
 import pytest
 

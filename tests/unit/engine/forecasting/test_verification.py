@@ -52,7 +52,7 @@ CASES = {
         admitted(evicted("a")),
         ForecastResult.WRONG,
     ),
-    "fits and nobody was preempted": Case(FITS, admitted(), ForecastResult.EXACT),
+    "fits and nothing was preempted": Case(FITS, admitted(), ForecastResult.EXACT),
     "cannot, and it did not": Case(CANNOT, NOTHING, ForecastResult.EXACT),
     "who was leaving anyway is not counted": Case(
         replace(preempts("a"), victims=(victim("a"), victim("b", in_flight=True))),
@@ -65,15 +65,15 @@ CASES = {
         ForecastResult.SUBSET,
         message="forecast: preempted ns/a, ns/b; happened: preempted ns/a, got quota",
     ),
-    "nobody instead of one": Case(preempts("a"), admitted(), ForecastResult.SUBSET),
+    "no victim instead of one": Case(preempts("a"), admitted(), ForecastResult.SUBSET),
     "one more": Case(preempts("a"), admitted(evicted("a"), evicted("c")), ForecastResult.SUPERSET),
-    "somebody instead of nobody": Case(
+    "one victim instead of none": Case(
         FITS,
         admitted(evicted("a")),
         ForecastResult.SUPERSET,
         message="forecast: fits; happened: preempted ns/a, got quota",
     ),
-    "somebody else": Case(preempts("a"), admitted(evicted("c")), ForecastResult.WRONG),
+    "another victim": Case(preempts("a"), admitted(evicted("c")), ForecastResult.WRONG),
     "another reason": Case(preempts("a"), admitted(evicted("a", "InCohortReclamation")), ForecastResult.WRONG),
     "another flavor": Case(
         FITS,
@@ -82,7 +82,9 @@ CASES = {
         message="forecast: fits; happened: preempted nothing, got quota in cpu=g instead of cpu=f",
     ),
     "cannot, and it did": Case(CANNOT, admitted(), ForecastResult.WRONG),
-    "cannot, and somebody was preempted for it": Case(CANNOT, Happened(evicted=(evicted("a"),)), ForecastResult.WRONG),
+    "cannot, and a workload was preempted for it": Case(
+        CANNOT, Happened(evicted=(evicted("a"),)), ForecastResult.WRONG
+    ),
     "nothing happened in time": Case(
         preempts("a"),
         NOTHING,
@@ -90,7 +92,7 @@ CASES = {
         message="forecast: preempted ns/a; happened: preempted nothing, no quota in time",
     ),
     "the victims take their time": Case(preempts("a"), Happened(evicted=(evicted("a"),)), ForecastResult.TIMEOUT),
-    "somebody else was preempted, for nothing": Case(
+    "another one was preempted, for nothing": Case(
         preempts("a"), Happened(evicted=(evicted("c"),)), ForecastResult.WRONG
     ),
     "the cluster changed, and the change explains it": Case(
@@ -127,7 +129,7 @@ def test_result(case: Case) -> None:
 
 
 def test_S1_what_replays_that_are_missing_might_have_explained_is_not_judged() -> None:
-    missed = "the cluster changed faster than the forecast could be made again"
+    missed = "the forecast could not be made again"
     assert judge(preempts("a"), (), admitted(evicted("a")), missed).result is ForecastResult.EXACT
     other = admitted(evicted("b"))
     assert (

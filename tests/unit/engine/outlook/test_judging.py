@@ -30,9 +30,9 @@ def test_the_result(outlook: PodOutlook, landed: Landed, want: ForecastResult) -
 
 
 def test_a_change_before_the_pods_came_explains_a_miss() -> None:
-    anew = PodOutlook(PodVerdict.FITS, 0, pods=2, outcomes=(PodOutcome(),))
-    assert judge(PROMISE, anew, Landed((), 2)).result is ForecastResult.OVERTAKEN
-    assert judge(PROMISE, anew, Landed(("c",), 2)).result is ForecastResult.WRONG
+    again = PodOutlook(PodVerdict.FITS, 0, pods=2, outcomes=(PodOutcome(),))
+    assert judge(PROMISE, again, Landed((), 2)).result is ForecastResult.OVERTAKEN
+    assert judge(PROMISE, again, Landed(("c",), 2)).result is ForecastResult.WRONG
 
 
 def test_the_sentence_says_both() -> None:

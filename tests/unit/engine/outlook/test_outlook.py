@@ -40,7 +40,7 @@ CASES = {
     "a pod that leaves and one that must": Case(
         [*TWO, pod("a", 4, 1, on="n1"), pod("b", 4, 1, on="n2")], (EVICTS, ("b",)), counts=(2,), leaving=("a",)
     ),
-    "nobody of the same priority goes": Case([node("n1"), pod("a", 4, 10, on="n1")], (CANNOT, ("",))),
+    "nothing of the same priority is evicted": Case([node("n1"), pod("a", 4, 10, on="n1")], (CANNOT, ("",))),
     "two of three pods find a node": Case([*TWO, pod("a", 4, 1, on="n1")], (CANNOT, ("a",)), counts=(3,)),
     "equal victims": Case([*TWO, pod("a", 4, 1, on="n1"), pod("b", 4, 1, on="n2")], (AMBIGUOUS, ("a", "b"))),
     "one eviction makes room for two pods, or each evicts its own": Case(

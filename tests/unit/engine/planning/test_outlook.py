@@ -34,7 +34,7 @@ CASES: dict[str, tuple[list[Builder], Any, ForecastVerdict, tuple[Shortfall, ...
         ForecastVerdict.PREEMPTS,
         (Shortfall("main", "f", "cpu", 4 * CPU, 0),),
     ),
-    "nobody may be preempted: as much is missing as others hold": (
+    "nothing may be preempted: as much is missing as others hold": (
         [QUEUE, low(cpu=3, priority=200)],
         planned(),
         ForecastVerdict.CANNOT,
@@ -99,7 +99,7 @@ def test_costs_that_do_not_count_are_told_apart_from_costs_of_nothing() -> None:
     assert with_costs(counted=False).decided_costs is None
 
 
-def test_what_makes_no_sense_is_unsupported_and_leaves_the_model_alone() -> None:
+def test_what_is_malformed_is_unsupported_and_leaves_the_model_alone() -> None:
     cluster = observe(QUEUE, low())
     raw = planned()
     raw["spec"]["podSets"][0]["template"]["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "much"}}

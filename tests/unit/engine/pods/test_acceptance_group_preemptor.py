@@ -89,13 +89,13 @@ SCENARIOS = {
         ["preempting: a b @ n1 n2", "preempting: a b @ n1 n2"],
         old=["preempting: a b"],
     ),
-    "W-37 nobody goes for a group that cannot be whole": asks([*TWO_FULL, *pending(3, 4)], UNSCHEDULABLE),
+    "W-37 nothing is evicted for a group that cannot be whole": asks([*TWO_FULL, *pending(3, 4)], UNSCHEDULABLE),
     "W-38 enough members suffice": asks(
         [*TWO_FULL, *pending(3, 4, minimum=2)],
         ["preempting: a b @ n1 n2", "preempting: a b @ n1 n2"],
         old=["preempting: a b"],
     ),
-    "W-39 who fits is bound, nobody goes for the rest": asks(
+    "W-39 who fits is bound, nothing is evicted for the rest": asks(
         [node("n1"), pod("a", 4, 1, on="n1"), node("n2"), *pending(2, 4, minimum=1)], ["scheduled @ n2"]
     ),
     "W-40 too few pods": asks([node("n1"), *pending(1, 1, minimum=2)], ["gated (WaitingForMinCount)"]),

@@ -33,7 +33,7 @@ BAD = {
         budget("x", -1),
         'PodDisruptionBudget "default/x-budget": status.disruptionsAllowed: -1 is not allowed',
     ),
-    "a gang of nobody": (
+    "an empty gang": (
         group("g", 1, minimum=0),
         'PodGroup "default/g": spec.schedulingPolicy.gang.minCount: 0 is not allowed: must be a whole number from 1',
     ),
@@ -96,7 +96,7 @@ def test_a_gang_larger_than_its_pods_is_told_by_field() -> None:
     assert reason.text.startswith('PodGroup "default/pg": spec.schedulingPolicy.gang.minCount: 3 is more than the 1')
 
 
-def test_asking_about_nobody() -> None:
+def test_asking_about_no_pod() -> None:
     model = PodModel.of([node("n1"), pod("a", 1, on="n1")])
     with pytest.raises(NotPendingError, match="Pod default/a is not waiting for a node"):
         predict_pod(model, ObjectKey("default", "a"))

@@ -61,7 +61,7 @@ def with_port(raw: Json) -> Json:
 
 
 def test_a_node_that_is_too_small_is_out_of_the_question_only_while_the_port_is_free() -> None:
-    """Ports are looked at before resources, and nobody asks further once one is taken."""
+    """Ports are looked at before resources, and the scheduler checks nothing further once one is taken."""
     leaving = terminating(pod("a", 1, 1, on="n1"), by_scheduler=True)
     large = with_port(pod("p", 9, 10, status=ON_N1))
     assert answers(lone(node("n1"), leaving, pod("b", 1, 1, on="n1"), large)) == ["unschedulable (NodeIncurable)"]

@@ -33,7 +33,7 @@ CASES: dict[str, tuple[Json, tuple[dict[str, int], int, int]]] = {
         pod("p", requests={"cpu": 0, "memory": 0}),
         ({}, 0, 0),
     ),
-    "limits stand in for requests": (
+    "limits replace missing requests": (
         pod("p", spec={"containers": [{"name": "c", "resources": {"limits": {"cpu": 2}}}]}),
         ({"cpu": 2000}, 2000, 200 * MIB),
     ),
@@ -53,7 +53,7 @@ CASES: dict[str, tuple[Json, tuple[dict[str, int], int, int]]] = {
         pod("p", 1, spec={"resources": {"requests": {"cpu": 3}}}),
         ({"cpu": 3000}, 3000, 200 * MIB),
     ),
-    "beside the pod's own block a container scores a little only in what nobody asks for": (
+    "beside the pod's own block a container scores a little only in what is not requested": (
         pod("p", spec={"containers": [container(memory="1Gi"), container("d")], "resources": {"requests": {"cpu": 3}}}),
         ({"cpu": 3000, "memory": 1024 * MIB}, 3000, 1024 * MIB),
     ),

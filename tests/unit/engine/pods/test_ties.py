@@ -38,7 +38,7 @@ def test_unlike_pods_of_one_age_are_put_back_in_any_order() -> None:
     assert found.is_complete
 
 
-def test_a_budget_is_overdrawn_by_whoever_comes_last() -> None:
+def test_a_budget_is_overdrawn_by_the_last_one() -> None:
     found = lone(node("n1"), *(pod(name, 2, 1, on="n1", app="x") for name in "ab"), budget("x", 1), P2)
     assert answers(found) == ["preempting: a @ n1", "preempting: b @ n1"]
 
@@ -73,7 +73,7 @@ def test_too_many_budget_orders_are_not_all_charged() -> None:
 
 
 def test_which_member_is_looked_at_first_is_open() -> None:
-    """The own priority of a unit's first pod decides between nodes, and nobody knows which pod that is."""
+    """The own priority of a unit's first pod decides between nodes, and it is not known which pod that is."""
     found = lone(
         *[node("n1"), pod("g1", 4, 1, on="n1", group="g"), pod("g2", 1, 7, on="n3", group="g")],
         *[node("n2"), pod("s", 4, 5, on="n2"), node("n3", 5), pod("h", 4, 20, on="n3")],
@@ -110,7 +110,7 @@ def test_the_scheduler_takes_the_root_of_a_heap(scores: list[int], want: int) ->
 
 
 def test_the_order_of_nodes_holds_for_a_whole_cycle() -> None:
-    """Whoever is preferred for the first member is preferred again when all are equal again."""
+    """A node that is preferred for the first member is preferred again when all are equal again."""
     found = grouped(*(node(f"n{n}") for n in range(3)), *members(4, 1))
     assert all(
         sorted(outcome.bound.values()).count(place) == 2
@@ -212,7 +212,7 @@ def test_release_36_may_take_a_unit_back_only_after_another() -> None:
 
 
 def test_release_36_tries_members_that_never_waited_as_they_came() -> None:
-    """A basic group is complete with its first member, so nobody is kept out of the queue."""
+    """A basic group is complete with its first member, so no pod is kept out of the queue."""
     large, small = pod("p1", 4, 10, group="pg"), pod("p2", 1, 10, group="pg")
     found = grouped(
         node("n1"), *gang("pg", 10, small, large, pod("p3", 1, 10, group="pg"), minimum=None), mode=SchedulerMode.V1_36

@@ -77,7 +77,7 @@ KEEPS_AWAY = {
     "about its own namespace": (anti(term(namespaces=["other"])), False),
     "about any namespace that a selector picks": (anti(term(namespaceSelector={})), True),
     "about labels taken from the pod": (anti(term("q", matchLabelKeys=["rev"])), True),
-    "about nobody": (anti({"topologyKey": "zone"}), False),
+    "about no pods": (anti({"topologyKey": "zone"}), False),
 }
 
 

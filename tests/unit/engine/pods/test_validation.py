@@ -22,7 +22,7 @@ def spec(**fields: Any) -> Json:
 
 
 REFUSED = {
-    "a gang of nobody": (
+    "an empty gang": (
         spec(schedulingPolicy={"gang": {"minCount": 0}}),
         f"{INVALID}spec.schedulingPolicy.gang.minCount: Required value",
     ),

@@ -1,0 +1,1 @@
+"""What differs between versions of Kueue: feature gates and rules, as data."""
