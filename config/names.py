@@ -25,4 +25,7 @@ KUBECONFIG_DIRECTORY: Final = "/etc/multikueue/kubeconfigs"
 
 CONFIG_FILE: Final = "/etc/turnstile/turnstile.yaml"
 CONFIG_FILE_VARIABLE: Final = "TURNSTILE_CONFIG"
+SOCKET_VARIABLE: Final = "TURNSTILE_SOCKET"
+"""Names the socket that commands ask; no setting of the daemon."""
+COMMAND_VARIABLES: Final = frozenset({CONFIG_FILE_VARIABLE, SOCKET_VARIABLE})
 ENVIRONMENT_PREFIX: Final = "TURNSTILE_"

@@ -69,6 +69,11 @@ def object_key(raw: Mapping[str, Any]) -> ObjectKey:
     return ObjectKey(metadata.get("namespace") or "", metadata.get("name") or "")
 
 
+def not_a_time(text: str) -> str:
+    """Say that a string is not in the form of Kubernetes' times."""
+    return f"{text!r} is not a time: must be RFC 3339 such as 2026-08-01T12:00:00Z"
+
+
 @lru_cache(maxsize=1 << 16)  # most conditions of most objects carry a time that was just read elsewhere
 def parse_time(text: str) -> int:
     """Return nanoseconds since the epoch of an RFC 3339 time of the years 1 to 9999."""
@@ -82,7 +87,7 @@ def parse_time(text: str) -> int:
         return (since.days * 86_400 + since.seconds) * NANOSECONDS
     match = _RFC3339.fullmatch(text)
     if match is None:
-        raise ValueError(f"{text!r} is not a time: must be RFC 3339 such as 2026-08-01T12:00:00Z")
+        raise ValueError(not_a_time(text))
     year, month, day, hour, minute, second = map(int, match.group(1, 2, 3, 4, 5, 6))
     offset_hours, offset_minutes = int(match.group(9) or 0), int(match.group(10) or 0)
     try:
@@ -130,7 +135,7 @@ class Condition:
 
     @property
     def is_true(self) -> bool:
-        """Tell whether the condition holds; Unknown and False are alike here."""
+        """Return whether the condition holds; Unknown and False are alike here."""
         return self.status == "True"
 
 
@@ -168,6 +173,6 @@ def _condition(entry: object, place: str) -> Condition:
 
 
 def is_true(conds: Mapping[str, Condition], condition_type: str) -> bool:
-    """Tell whether the condition of this type is present with status True."""
+    """Return whether the condition of this type is present with status True."""
     condition = conds.get(condition_type)
     return condition is not None and condition.status == "True"

@@ -38,7 +38,7 @@ class QuantityError(ValueError):
 
 
 def parse_quantity(value: object) -> Fraction:
-    """Return the exact value of a quantity as it stands in JSON: a string or a number.
+    """Return the exact value of a quantity as it is in JSON: a string or a number.
 
     As in Kubernetes, what is finer than nano is rounded away from zero to nano, and a value with a binary suffix is
     capped to an int64.
@@ -70,6 +70,26 @@ def quota_amount(resource: str, value: object) -> int:
 def to_amount(resource: str, quantity: Fraction) -> int:
     """Round an exact quantity away from zero to the unit that `resource` is counted in, saturated."""
     return _round_and_saturate(quantity * 1000 if resource == _CPU else quantity)
+
+
+def unchecked_amount(resource: str, value: object) -> int:
+    """Return the amount that Kubernetes' plain conversion gives, which does not look for overflow.
+
+    A number that it keeps as digits and an exponent becomes zero when it is too large; of others the low 64 bits stay.
+    """
+    exact = parse_quantity(value)
+    scaled = exact * 1000 if resource == _CPU else exact
+    amount = _round_away_from_zero(scaled)
+    if MIN_AMOUNT <= amount <= UNLIMITED:
+        return amount
+    if _is_small_number(_split(value if isinstance(value, str) else repr(value))):
+        return 0
+    return wrap(amount)
+
+
+def wrap(amount: int) -> int:
+    """Return the low 64 bits of an integer as a signed one."""
+    return (amount + 2**63) % 2**64 - 2**63
 
 
 def add(a: int, b: int) -> int:
@@ -191,8 +211,12 @@ def _scale_by_ten(digits: str, exponent: int, power_of_two: int = 0) -> Fraction
 
 
 def _round_and_saturate(quantity: Fraction) -> int:
+    return saturate(_round_away_from_zero(quantity))
+
+
+def _round_away_from_zero(quantity: Fraction) -> int:
     numerator, denominator = quantity.numerator, quantity.denominator
-    return saturate(numerator // denominator if numerator < 0 else -(-numerator // denominator))
+    return numerator // denominator if numerator < 0 else -(-numerator // denominator)
 
 
 def canonical_text(value: object) -> str:
@@ -218,15 +242,23 @@ def _canonical_text(raw: str) -> str:
     return f"{nanos}{_DECIMAL_SUFFIX_OF.get(exponent, '')}"
 
 
-def _is_kept_as_written(written: _Written) -> bool:
-    """Tell whether Kubernetes takes the text for canonical already and keeps it, signs and zeros included."""
+def _is_small_number(written: _Written) -> bool:
+    """Return whether Kubernetes keeps the number as an int64 of digits and an exponent, and not as a big decimal."""
     whole = written.whole.lstrip("0") or "0"
     if written.binary_exponent is not None:
-        has_room = 14 - len(whole) - written.binary_exponent * 3 // 10 >= 0
-        return not written.fraction and has_room and int(whole) & 7 != 0
-    digits, scale = whole + written.fraction, written.decimal_exponent - len(written.fraction)
-    if len(digits) > _INT64_DIGITS or scale < _NANO:
+        return not written.fraction and 14 - len(whole) - written.binary_exponent * 3 // 10 >= 0
+    scale = written.decimal_exponent - len(written.fraction)
+    return len(whole + written.fraction) <= _INT64_DIGITS and scale >= _NANO
+
+
+def _is_kept_as_written(written: _Written) -> bool:
+    """Return whether Kubernetes takes the text for canonical already and keeps it, sign and zeros included."""
+    if not _is_small_number(written):
         return False
+    whole = written.whole.lstrip("0") or "0"
+    if written.binary_exponent is not None:
+        return int(whole) & 7 != 0
+    digits, scale = whole + written.fraction, written.decimal_exponent - len(written.fraction)
     return scale % 3 == 0 and not digits.endswith("000") and digits[0] != "0"
 
 

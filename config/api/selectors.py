@@ -21,7 +21,7 @@ class SelectorError(ValueError):
 
 
 def matches_selector(selector: Mapping[str, Any] | None, labels: Mapping[str, str]) -> bool:
-    """Tell whether `labels` match the selector."""
+    """Return whether `labels` match the selector."""
     if selector is None:
         return False
     check_selector(selector)

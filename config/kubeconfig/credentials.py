@@ -12,8 +12,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from config.kubeconfig.access import ClientCertificate, ClusterAccess, ExecPlugin
-from config.types.syntax import TOKEN
+from config.types.syntax import TOKEN, UNSENDABLE
 
+NOT_JSON: Final = "the exec plugin did not print JSON"
 TOKEN_FILE_PERIOD: Final = timedelta(minutes=1)
 """How often a token file is read again: the kubelet renews projected tokens long before they expire."""
 
@@ -35,7 +36,7 @@ class Credential:
     expires_at: datetime | None
 
     def is_expired(self, now: datetime) -> bool:
-        """Tell whether a request made now would be refused."""
+        """Return whether a request made now would be refused."""
         return self.expires_at is not None and now >= self.expires_at
 
     def renew_at(self, obtained_at: datetime) -> datetime | None:
@@ -137,7 +138,7 @@ def _object(raw: bytes) -> dict[str, Any]:
         value = json.loads(raw)
     except (ValueError, RecursionError):
         # Without the cause: a JSON error holds the document, and the document holds the token.
-        raise CredentialError("the exec plugin did not print JSON") from None
+        raise CredentialError(NOT_JSON) from None
     if not isinstance(value, dict):
         raise CredentialError("the exec plugin did not print a JSON object")
     return value
@@ -171,5 +172,5 @@ def _timestamp(text: str | None) -> datetime | None:
 
 def _checked_token(token: str, source: str) -> str:
     if not TOKEN.fullmatch(token):
-        raise CredentialError(f"{source} gave a token with characters that an HTTP header cannot carry")
+        raise CredentialError(f"{source} gave a token with {UNSENDABLE}")
     return token

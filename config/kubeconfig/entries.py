@@ -70,7 +70,7 @@ class MappingEntry:
     values: Mapping[str, object] = field(repr=False)
 
     def text(self, key: str) -> str:
-        """Return a text, empty when it is absent."""
+        """Return a string, empty when it is absent."""
         value = self.values.get(key)
         if value is None:
             return ""
@@ -86,7 +86,7 @@ class MappingEntry:
         return bool(value)
 
     def decoded(self, key: str) -> bytes:
-        """Return what a base64 text holds, empty when it is absent."""
+        """Return what a base64 string holds, empty when it is absent."""
         text = self.text(key)
         try:
             return base64.b64decode("".join(text.split()), validate=True)
@@ -113,7 +113,7 @@ class MappingEntry:
         return [MappingEntry(f"{self.place}.{key}[{index}]", item) for index, item in enumerate(value)]
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """Return the texts of a list, none when it is absent."""
+        """Return the strings of a list, none when it is absent."""
         value = self.values.get(key)
         if value is None:
             return ()
@@ -122,7 +122,7 @@ class MappingEntry:
         return tuple(value)
 
     def has(self, *keys: str) -> bool:
-        """Tell whether one of the keys has a value that is not empty."""
+        """Return whether one of the keys has a value that is not empty."""
         return any(self.values.get(key) not in (None, "", [], {}) for key in keys)
 
     def wrong(self, key: str, what: str) -> KubeconfigError:

@@ -1,4 +1,4 @@
-"""Parses kubeconfigs once per content: parsing is dear, and they are looked at again every few seconds."""
+"""Parses kubeconfigs once per content: parsing is expensive, and they are read again every few seconds."""
 
 from hashlib import sha256
 from pathlib import Path

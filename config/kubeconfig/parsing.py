@@ -23,7 +23,7 @@ from config.kubeconfig.policy import refusals_anywhere, refusals_in_use
 from config.reading.yaml_document import NotYamlError, read_yaml
 from config.sections.sections import KubeconfigPolicy
 from config.types.choices import ExecApiVersion
-from config.types.syntax import TOKEN, normal_proxy_url, printable
+from config.types.syntax import TOKEN, UNSENDABLE, normal_proxy_url, printable
 
 EXEC_API_VERSIONS: Final = tuple(ExecApiVersion)
 
@@ -134,7 +134,7 @@ class _Builder:
 
     def _material(self, data: bytes, path: str, field: str) -> Material | None:
         if data and PEM not in data:
-            raise _refused([f"{field} is not PEM text"])
+            raise _refused([not_pem(field)])
         return data or (self._path(path) if path else None)
 
     def _path(self, text: str) -> Path:
@@ -173,10 +173,15 @@ def _path_in(directory: Path | None, text: str) -> Path:
     return directory / text
 
 
+def not_pem(field: str) -> str:
+    """Say that a field does not hold a certificate or key."""
+    return f"{field} is not PEM text"
+
+
 def _token(user: UserEntry) -> str:
     token = user.token.strip()
     if not TOKEN.fullmatch(token):
-        raise _refused([f"the token of user {user.name} holds characters that an HTTP header cannot carry"])
+        raise _refused([f"the token of user {user.name} holds {UNSENDABLE}"])
     return token
 
 

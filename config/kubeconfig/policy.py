@@ -6,11 +6,14 @@ impersonation (ignoring it silently would act with more rights than the file gra
 """
 
 from collections.abc import Iterator, Mapping
+from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
 from config.kubeconfig.entries import ClusterEntry, UserEntry
 from config.sections.sections import KubeconfigPolicy
 from config.types.syntax import is_host, normal_proxy_url
+
+NO_CREDENTIALS: Final = "has no token, no client certificate and no exec plugin"
 
 
 def refusals_anywhere(
@@ -85,7 +88,7 @@ def _user_refusals(user: UserEntry, policy: KubeconfigPolicy) -> Iterator[str]:
     if len(methods) > 1:
         yield f"more than one authentication method found for user {user.name}: {', '.join(methods)}"
     elif not methods and not user.has_basic_auth and not user.has_auth_provider:
-        yield f"user {user.name} has no token, no client certificate and no exec plugin"
+        yield f"user {user.name} {NO_CREDENTIALS}"
 
 
 def _split(url: str) -> SplitResult | None:

@@ -6,7 +6,7 @@ from typing import Any
 from config.kubeconfig.access import ClusterAccess, ExecPlugin
 from config.kubeconfig.entries import ClusterEntry, MappingEntry, read_cluster
 from config.kubeconfig.errors import KubeconfigError, KubeconfigReason
-from config.kubeconfig.parsing import PEM
+from config.kubeconfig.parsing import PEM, not_pem
 from config.kubeconfig.policy import cluster_refusals
 from config.sections.cluster_profiles import AccessProvider
 from config.sections.sections import KubeconfigPolicy
@@ -31,7 +31,7 @@ def access_from_profile(
         raise KubeconfigError(KubeconfigReason.BAD_REST, error.problems) from None
     problems = list(cluster_refusals(cluster, policy))
     if cluster.certificate_authority_data and PEM not in cluster.certificate_authority_data:
-        problems.append("certificate-authority-data is not PEM text")
+        problems.append(not_pem("certificate-authority-data"))
     if problems:
         raise KubeconfigError(KubeconfigReason.BAD_REST, problems)
     return _access(cluster, chosen)

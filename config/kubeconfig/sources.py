@@ -51,7 +51,7 @@ def load_secret_kubeconfig(
     context: str | None = None,
     parser: KubeconfigParser | None = None,
 ) -> ClusterAccess:
-    """Load a worker's kubeconfig from the `data` of a Secret as the API server sends it (base64 texts)."""
+    """Load a worker's kubeconfig from the `data` of a Secret as the API server sends it (base64 strings)."""
     if key not in data:
         raise KubeconfigError(KubeconfigReason.BAD, f'key "{key}" not found in secret "{secret}"')
     try:

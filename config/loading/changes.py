@@ -35,6 +35,8 @@ LIVE: Final = frozenset(
         ("dispatcher", "step_size"),
         ("dispatcher", "round_timeout"),
         ("dispatcher", "forecast_round_timeout"),
+        ("dispatcher", "give_up_after"),
+        ("dispatcher", "give_up_state"),
         ("forecast", "minimum_hit_rate"),
         ("forecast", "hit_rate_window"),
         ("jobs", "ownerless_workloads"),

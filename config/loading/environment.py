@@ -43,13 +43,13 @@ class Environment:
 
 
 def read_environment(environ: Mapping[str, str]) -> Environment:
-    """Collect the overrides from variables; other programs' variables are not looked at."""
+    """Collect the overrides from variables; other programs' variables are ignored."""
     known = dict(_variables(Configuration, names.ENVIRONMENT_PREFIX, ()))
     tree: Obj = {}
     variables: dict[Place, str] = {}
     problems: list[VariableProblem] = []
     for variable, text in sorted(environ.items()):
-        if not variable.startswith(names.ENVIRONMENT_PREFIX) or variable == names.CONFIG_FILE_VARIABLE:
+        if not variable.startswith(names.ENVIRONMENT_PREFIX) or variable in names.COMMAND_VARIABLES:
             continue
         if variable not in known and _is_service_link(variable, text):
             continue
@@ -79,7 +79,7 @@ def _variables(
 
 
 def _is_service_link(variable: str, text: str) -> bool:
-    """Tell whether Kubernetes put the variable into our pod because a Service's name begins with `turnstile`."""
+    """Return whether Kubernetes put the variable into our pod because a Service's name begins with `turnstile`."""
     is_address = variable.endswith("_PORT") and _SERVICE_ADDRESS.fullmatch(text) is not None
     return is_address or _SERVICE_LINK.fullmatch(variable) is not None
 

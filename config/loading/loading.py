@@ -10,6 +10,7 @@ from pydantic.alias_generators import to_camel
 
 from config import names
 from config.loading.cautions import cautions
+from config.loading.deprecations import deprecations
 from config.loading.environment import Environment, read_environment
 from config.loading.shape import FieldShape, fields_of, walk
 from config.reading.files import UnreadableFileError, read_bounded
@@ -73,7 +74,8 @@ class _Load:
         return Loaded(configuration, tuple(self._warnings(configuration)))
 
     def _warnings(self, configuration: Configuration) -> Iterator[Problem]:
-        return (self._problem(_in_file_names(path), message) for path, message in cautions(configuration))
+        found = (*cautions(configuration), *deprecations(configuration))
+        return (self._problem(_in_file_names(path), message) for path, message in found)
 
     def _validated(self) -> Configuration | None:
         document = self._in_field_names(self.document.tree, Configuration, ())
@@ -133,11 +135,16 @@ def _in_file_names(path: Place) -> Place:
     return tuple(to_camel(part) if isinstance(part, str) else part for part in path)
 
 
+def did_you_mean(field: str) -> str:
+    """Say that a field is unknown, and which one was probably meant."""
+    return f'unknown field; did you mean "{field}"?'
+
+
 def _unknown_field(name: str, known: Mapping[str, FieldShape]) -> str:
     if meant := syntax.closest(name, known):
-        return f'unknown field; did you mean "{meant}"?'
+        return did_you_mean(meant)
     if elsewhere := next(_places_named(name), None):
-        return f'unknown field; did you mean "{elsewhere}"?'
+        return did_you_mean(elsewhere)
     return f"unknown field: allowed here are {', '.join(known)}"
 
 

@@ -29,7 +29,7 @@ _SAMPLES: Final = {
   #     # secret: {name: worker-1, key: kubeconfig}
   #   qps: 50
   #   burst: 100
-  #   gatesUnsupported: allow
+  #   gatesUnsupported: sequential
   #   labels: {region: eu}
 """,
     "accessProviders": """\
@@ -118,7 +118,7 @@ def _yaml_lines(section: type[BaseModel], indent: str) -> Iterator[str]:
 
 
 def _file_form(file_name: str, shape: FieldShape) -> str:
-    """Return a default as it stands in YAML (JSON is YAML); plain words need no quotes."""
+    """Return a default as it is written in YAML (JSON is YAML); plain words need no quotes."""
     if shape.required:
         return _REQUIRED.get(file_name, "")
     if shape.setting is None:

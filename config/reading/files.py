@@ -6,6 +6,7 @@ import stat
 from pathlib import Path
 from typing import Final
 
+IS_DIRECTORY: Final = "is a directory: name a file in it"
 _CHUNK: Final = 1 << 16
 
 
@@ -26,17 +27,17 @@ def read_bounded(path: Path, limit: int, *, confined: bool = False, regular: boo
     try:
         descriptor = os.open(path, flags)
     except OSError as error:
-        raise UnreadableFileError(_sentence(error)) from error
+        raise UnreadableFileError(unreadable(error)) from error
     try:
         mode = os.fstat(descriptor).st_mode
         if stat.S_ISDIR(mode):
-            raise UnreadableFileError("is a directory: name a file in it")
+            raise UnreadableFileError(IS_DIRECTORY)
         if (confined or regular) and not stat.S_ISREG(mode):
             raise UnreadableFileError("is not a regular file")
         os.set_blocking(descriptor, True)
         return _read(descriptor, limit)
     except OSError as error:
-        raise UnreadableFileError(_sentence(error)) from error
+        raise UnreadableFileError(unreadable(error)) from error
     finally:
         os.close(descriptor)
 
@@ -50,7 +51,8 @@ def _read(descriptor: int, limit: int) -> bytes:
     return bytes(content)
 
 
-def _sentence(error: OSError) -> str:
+def unreadable(error: OSError) -> str:
+    """Say why a file, or what is in a directory, cannot be read."""
     match error.errno:
         case errno.ENOENT | errno.ENOTDIR:
             return "does not exist"

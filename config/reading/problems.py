@@ -69,7 +69,7 @@ def kind_of(value: object) -> str:
         case int() | float():
             return "a number"
         case str():
-            return f"a text of {len(value)} characters"
+            return f"a string of {len(value)} characters"
         case list() | tuple():
             return "a list"
         case _:

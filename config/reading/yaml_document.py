@@ -1,6 +1,6 @@
 """One YAML document as plain values that remember their lines.
 
-YAML is read as version 1.2's core schema (what JSON knows, and `no` is a text), because that leaves no surprises.
+YAML is read as version 1.2's core schema (what JSON knows, and `no` is a string), because that leaves no surprises.
 What makes YAML dangerous is bounded or refused: tags, duplicate keys, several documents, deep nesting, alias bombs.
 Invariant: the tree holds only dict, list, str, int, float, bool and None, and every place in it has a line.
 """
@@ -38,7 +38,7 @@ class YamlProblem:
 
 
 class NotYamlError(ValueError):
-    """The text is not one readable YAML document, so that there is nothing to look at further."""
+    """The text is not one readable YAML document, so that there is nothing to check further."""
 
     def __init__(self, problem: YamlProblem) -> None:
         super().__init__(problem.message)

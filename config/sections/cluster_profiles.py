@@ -10,7 +10,7 @@ from config.types.choices import ExecApiVersion
 from config.types.field_types import OneOf, Switch, Text
 
 ProviderName = Annotated[str, Text('the name of an access provider (for example "gke")', r"[^\x00-\x1f\x7f]+", 253)]
-Argument = Annotated[str, Text("a text without NUL", r"[^\x00]*")]
+Argument = Annotated[str, Text("a string without NUL", r"[^\x00]*")]
 VariableName = Annotated[str, Text("the name of an environment variable", r"[^=\x00]+")]
 
 

@@ -26,7 +26,7 @@ class PriorityBoost(Section):
 
     @property
     def is_on(self) -> bool:
-        """Tell whether any boost is written."""
+        """Return whether any boost is written."""
         return self.hub or bool(self.workers)
 
 
@@ -34,7 +34,7 @@ class CostControllerSection(Section):
     """What preempting each job would cost."""
 
     enabled: Annotated[bool, _ON] = False
-    """Run the cost controller as a part of the daemon. The command `turnstile cost-controller` runs it by itself,
+    """Run the cost controller as a part of the daemon. The command `turnstile cost-controller` runs it alone,
     regardless of this setting."""
     clusters: tuple[Annotated[CostPlace, OneOf(CostPlace)], ...] = tuple(CostPlace)
     """Whose Jobs get a cost."""

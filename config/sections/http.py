@@ -7,7 +7,7 @@ from pydantic import model_validator
 
 from config.sections.sections import FilePath, Section, refused_at
 from config.types.choices import HttpAuthorization
-from config.types.field_types import BindAddress, OneOf, Text, WholeNumber
+from config.types.field_types import BindAddress, OneOf, Switch, Text, WholeNumber
 
 Audience = Annotated[str, Text('an audience of tokens, without spaces (for example "turnstile")', r"[\x21-\x7e]+", 253)]
 Port = Annotated[int, WholeNumber(0, 65_535)]
@@ -29,18 +29,21 @@ class Http(Section):
     """Who may read `/metrics` and `/v1/…`: everybody who can connect, and then only `/metrics` (`None`); bearers of a
     token that the hub knows and whose user may `get` that path there (`Kubernetes`); bearers of the token in
     `tokenFile` (`TokenFile`). `/healthz` and `/readyz` are open always."""
+    page: Annotated[bool, Switch()] = True
+    """Serve the page under `/ui/`, where `authorization` is not `None`. Its files are open to all who can connect; what
+    it shows needs a token like any other question."""
     token_file: FilePath | None = None
     """The file with the token for `TokenFile`, of at least 16 characters. Read again on SIGHUP."""
     audiences: tuple[Audience, ...] = ()
     """For `Kubernetes`: tokens must be made for one of these audiences. Without any, for the hub's API server."""
     probe_bind_address: Annotated[str, BindAddress()] = "127.0.0.1"
-    """The address of `probePort`. It may be any: nothing is told there but whether the daemon is healthy and ready."""
+    """The address of `probePort`. It may be any: only whether the daemon is healthy and ready is served there."""
     probe_port: Port | None = None
     """A second port, for `/healthz` and `/readyz` alone, without TLS; 0 takes any free one, `null` opens none."""
 
     @property
     def is_exposed(self) -> bool:
-        """Tell whether other machines can connect."""
+        """Return whether other machines can connect."""
         return not ipaddress.ip_address(self.bind_address).is_loopback
 
     @model_validator(mode="after")

@@ -13,31 +13,30 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
 from config import names
+from config.api.identifiers import WorkerName
 from config.types import syntax
 from config.types.choices import (
     RUN_ON_HUB,
     DispatcherMode,
     GatePolicyName,
     GatesUnsupported,
+    GiveUpStateName,
     Integration,
-    LogFormat,
-    LogLevel,
     OwnerlessWorkloads,
     PodForecastMode,
 )
 from config.types.field_types import (
     REFUSED,
     AbsolutePath,
-    ByteSize,
-    CollectorUrl,
     GoDuration,
-    Labels,
+    Number,
     OneOf,
     ProxyUrl,
     Switch,
     Text,
     WholeNumber,
 )
+from config.types.mappings import Labels, ResourcePrices
 
 SECTION_CONFIG: Final = ConfigDict(
     frozen=True,
@@ -45,8 +44,6 @@ SECTION_CONFIG: Final = ConfigDict(
     alias_generator=AliasGenerator(serialization_alias=to_camel),
     use_attribute_docstrings=True,
 )
-_RENEWAL_JITTER: Final = 1.2
-"""client-go waits up to this many retry periods between two tries, so a shorter renew deadline may hold only one."""
 
 _SECOND: Final = timedelta(seconds=1)
 _ON: Final = Switch()
@@ -54,12 +51,16 @@ _ON: Final = Switch()
 DnsLabel = Annotated[
     str, Text('a DNS-1123 label: lower case letters, digits and "-" (for example "worker-1")', syntax.DNS_LABEL, 63)
 ]
-DnsSubdomain = Annotated[
-    str, Text('a DNS-1123 name: lower case letters, digits, "-" and "." (for example "worker-1")', syntax.DNS_SUBDOMAIN)
-]
+_SUBDOMAIN: Final = Text(
+    'a DNS-1123 name: lower case letters, digits, "-" and "." (for example "worker-1")', syntax.DNS_SUBDOMAIN
+)
+DnsSubdomain = Annotated[str, _SUBDOMAIN]
 SecretKey = Annotated[
     str, Text('a key of a Secret: letters, digits, "-", "_" and "." (for example "kubeconfig")', syntax.CONFIG_KEY)
 ]
+_KUEUE_VERSION: Final = Text(
+    'a version of Kueue (for example "v0.19.1", or "v0.19" for any patch)', r"v?0\.[0-9]{1,2}(\.[0-9]{1,3})?"
+)
 ContextName = Annotated[str, Text("the name of a context in the kubeconfig", r"[^\x00-\x1f\x7f]+")]
 Origin = Annotated[
     str,
@@ -134,7 +135,7 @@ class KubeconfigSource(Section):
 class WorkerSection(Section):
     """One worker cluster."""
 
-    name: DnsSubdomain
+    name: Annotated[WorkerName, _SUBDOMAIN]
     """The worker's name; the same name that MultiKueueConfig objects list."""
     kubeconfig: KubeconfigSource | None = None
     """Without it the MultiKueueCluster of the same name says where the kubeconfig is (needs `discovery.enabled`), and
@@ -145,13 +146,25 @@ class WorkerSection(Section):
     """Requests per second to this worker, sustained."""
     burst: Rate = 100
     """Requests to this worker that may be sent at once before `qps` holds."""
-    gates_unsupported: Annotated[GatesUnsupported, OneOf(GatesUnsupported)] = GatesUnsupported.ALLOW
-    """What to do when this worker's Kueue does not know preemption gates: use it as if it did (`allow`), never nominate
-    it (`exclude`), or nominate one such worker at a time per `gates.singleClusterPreemptionTimeout` (`sequential`)."""
+    gates_unsupported: Annotated[GatesUnsupported, OneOf(GatesUnsupported)] = GatesUnsupported.SEQUENTIAL
+    """What to do while this worker's Kueue is not known to honour preemption gates: send no Workload to two such
+    workers within `gates.singleClusterPreemptionTimeout` (`sequential`), the same and never nominate one that was found
+    not to honour them (`exclude`), or use it as if it did (`allow`)."""
     labels: Annotated[tuple[tuple[str, str], ...], Labels()] = ()
-    """Labels of the worker."""
+    """Labels of the worker, for the selectors of jobs and of MultiKueueConfigs; they are added to the labels of its
+    MultiKueueCluster."""
+    weight: Annotated[float, Number(0, 1_000_000)] = 1
+    """Among workers that suit a job equally, the one with the higher weight is preferred: by `Incremental` and
+    `ForecastFirst`, and by `LeastDisruption` where forecasts cost the same."""
+    cost_per_hour: Annotated[tuple[tuple[str, float], ...], ResourcePrices()] = ()
+    """What an hour of one core (`cpu`), one GiB (`memory`, `ephemeral-storage`) or one piece of any other resource
+    costs there, in any currency. Among workers of the same weight, the one where the job costs less is preferred."""
     kueue_configuration: FilePath | None = None
-    """A file with the Configuration of the worker's Kueue, for forecasts. Without it they assume Kueue's defaults."""
+    """A file with the Configuration of the worker's Kueue, for forecasts. Without it they go by the one that was read
+    on the worker if the version of its Kueue is known exactly, and otherwise assume Kueue's defaults."""
+    kueue_version: Annotated[str, _KUEUE_VERSION] | None = None
+    """The version of the worker's Kueue. Without it the worker tells: by the image of Kueue's Deployment or the labels
+    of its chart where they may be read, otherwise by its API, which tells the release and not the patch."""
     pod_forecast: Annotated[bool, _ON] = False
     """Follow the worker's nodes, pods, PodGroups, PodDisruptionBudgets and PriorityClasses too, and forecast which pods
     its kube-scheduler would evict after the quota is there. Requires `forecast.enabled` and
@@ -232,6 +245,14 @@ class DispatcherSection(Section):
     forecast_round_timeout: Annotated[timedelta, GoDuration(_SECOND, "30s")] = timedelta(seconds=30)
     """How long one worker is tried alone before all others are nominated too (`ForecastFirst`)."""
 
+    give_up_after: Annotated[timedelta, GoDuration(_SECOND, "2h", zero_means="never")] = timedelta(0)
+    """How long a workload may wait for a worker while it holds the hub's quota; then its admission check gets
+    `giveUpState`, with what each worker would do as the reason. Not while a worker has quota for it or a window is
+    open. The annotation `multikueue-turnstile.dev/give-up-after` of a job wins."""
+    give_up_state: Annotated[GiveUpStateName, OneOf(GiveUpStateName)] = GiveUpStateName.RETRY
+    """What a workload gets that no worker admitted in time: the hub takes its quota back and queues it again after a
+    minute (`Retry`), or deactivates it (`Rejected`)."""
+
 
 class ForecastSection(Section):
     """Predicts what each worker would do with a workload, and checks afterwards whether that was right."""
@@ -279,68 +300,6 @@ class JobsSection(Section):
     ownerless_workloads: Annotated[OwnerlessWorkloads, OneOf(OwnerlessWorkloads)] = OwnerlessWorkloads.REPLICATE
     """What to do with a Workload that no job owns: replicate it as it is, or reject its admission check as Kueue's own
     controller does."""
-
-
-class LeaderElection(Section):
-    """One instance acts, the others stand by."""
-
-    enabled: Annotated[bool, _ON] = True
-    """Act only while holding the Lease."""
-    lease_name: DnsSubdomain = "turnstile"
-    """The name of the Lease."""
-    namespace: DnsLabel | None = None
-    """The namespace of the Lease. Without it `hub.namespace` is used."""
-    lease_duration: Annotated[timedelta, GoDuration(_SECOND, "15s")] = timedelta(seconds=15)
-    """How long others wait after the last renewal before one of them takes over. Longer than `renewDeadline`."""
-    renew_deadline: Annotated[timedelta, GoDuration(_SECOND, "10s")] = timedelta(seconds=10)
-    """How long the leader tries to renew before it stops acting. Longer than 1.2 times `retryPeriod`."""
-    retry_period: Annotated[timedelta, GoDuration(timedelta(milliseconds=100), "2s")] = timedelta(seconds=2)
-    """The time between two tries to get or renew the Lease."""
-
-    @model_validator(mode="after")
-    def _deadlines_nest(self) -> Self:
-        if self.lease_duration <= self.renew_deadline:
-            raise refused_at("lease_duration", self.lease_duration, "longer than renewDeadline")
-        if self.renew_deadline <= self.retry_period * _RENEWAL_JITTER:
-            raise refused_at("renew_deadline", self.renew_deadline, "longer than 1.2 times retryPeriod")
-        return self
-
-
-class Api(Section):
-    """The daemon's answers to the `turnstile` commands on its machine."""
-
-    socket: FilePath | None = Path("/run/turnstile/api.sock")
-    """The socket that `turnstile status`, `explain`, `timeline`, `plan` and `shadow report` ask; only the daemon's own
-    user may open it. A path at which another daemon answers, or that is not a socket, is refused. `null` opens no
-    socket."""
-
-
-class Logging(Section):
-    """What is written to standard error."""
-
-    format: Annotated[LogFormat, OneOf(LogFormat)] = LogFormat.JSON
-    """One JSON object per line, or lines for people."""
-    level: Annotated[LogLevel, OneOf(LogLevel)] = LogLevel.INFO
-    """The lowest level that is written."""
-
-
-class JournalSection(Section):
-    """The record of decisions and of what they were based on."""
-
-    path: FilePath | None = Path("/var/lib/turnstile/journal.db")
-    """The file of the journal, used by one daemon only; `null` keeps no journal."""
-    max_age: Annotated[timedelta, GoDuration(timedelta(minutes=1), "168h")] = timedelta(days=7)
-    """Entries older than this are dropped."""
-    max_size: Annotated[int, ByteSize(1 << 20, "256Mi")] = 256 << 20
-    """The oldest entries are dropped when the file grows beyond this. With its log file it stays below twice this."""
-
-
-class Tracing(Section):
-    """One trace for each workload, over hub and workers."""
-
-    endpoint: Annotated[str, CollectorUrl()] | None = None
-    """Where spans are sent, by OTLP over HTTP; without it no spans are made. Requires the extra `tracing`. If
-    the collector does not respond, spans are dropped; nothing else is affected."""
 
 
 def refused_at(field: str, value: object, allowed: str) -> PydanticCustomError:

@@ -13,24 +13,21 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from config import names
+from config.api.identifiers import WorkerName
 from config.api.meta import Obj
 from config.sections.cluster_profiles import ClusterProfiles
 from config.sections.cost import CostControllerSection
 from config.sections.http import Http
+from config.sections.process import Api, JournalSection, LeaderElection, Logging, Tracing
 from config.sections.sections import (
-    Api,
     DiscoverySection,
     DispatcherSection,
     ForecastSection,
     Gates,
     HubSection,
     JobsSection,
-    JournalSection,
     KubeconfigPolicy,
-    LeaderElection,
-    Logging,
     Section,
-    Tracing,
     WorkerSection,
 )
 from config.sections.shadow import Shadow
@@ -68,17 +65,17 @@ class Configuration(Section, BaseSettings):
     worker_lost_timeout: Annotated[timedelta, GoDuration(timedelta(seconds=1), "15m")] = timedelta(minutes=15)
     """How long a worker may be unreachable before the workloads that run there are queued again."""
     gc_interval: Annotated[timedelta, GoDuration(timedelta(seconds=1), "1m", "off")] = timedelta(minutes=1)
-    """How often replicas whose hub Workload is gone are looked for and deleted."""
+    """How often replicas whose hub Workload is gone are searched for and deleted."""
     cost_controller: CostControllerSection = CostControllerSection()
     """What preempting each job would cost."""
     leader_election: LeaderElection = LeaderElection()
-    """One instance acts, the others stand by."""
+    """One instance acts, the others are on standby."""
     shadow: Shadow = Shadow()
-    """Looking on beside Kueue's own controller."""
+    """Observing beside Kueue's own controller."""
     http: Http = Http()
     """Health, readiness and metrics."""
     api: Api = Api()
-    """What the daemon tells the commands on its machine."""
+    """What the daemon answers to commands on its machine."""
     logging: Logging = Logging()
     """What is written to standard error."""
     journal: JournalSection = JournalSection()
@@ -86,7 +83,7 @@ class Configuration(Section, BaseSettings):
     tracing: Tracing = Tracing()
     """One trace for each workload, over hub and workers."""
 
-    def worker(self, name: str) -> WorkerSection | None:
+    def worker(self, name: WorkerName) -> WorkerSection | None:
         """Return what is set for a worker; nothing is for one that only the hub's objects name."""
         return next((worker for worker in self.workers if worker.name == name), None)
 

@@ -1,4 +1,4 @@
-"""The closed sets among the settings, spelled as they stand in the file."""
+"""The closed sets among the settings, spelled as in the file."""
 
 from enum import StrEnum
 
@@ -35,6 +35,13 @@ class DispatcherMode(StrEnum):
     INCREMENTAL = "Incremental"
     EXTERNAL = "External"
     FORECAST_FIRST = "ForecastFirst"
+
+
+class GiveUpStateName(StrEnum):
+    """What becomes of a workload that no worker admitted in time."""
+
+    RETRY = "Retry"
+    REJECTED = "Rejected"
 
 
 class OwnerlessWorkloads(StrEnum):

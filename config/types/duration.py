@@ -13,6 +13,7 @@ from config.api.meta import NANOSECONDS
 
 PATTERN: Final = r"[+-]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)"
 
+NOT_A_DURATION: Final = 'must be a number and a unit, such as "300ms", "30s", "5m" or "1h30m"'
 _WHOLE: Final = re.compile(PATTERN)
 _TERM: Final = re.compile(r"([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)")
 _MICROSECOND: Final = 1_000
@@ -35,13 +36,13 @@ _MAX_LENGTH: Final = 128
 
 
 class DurationError(ValueError):
-    """A text that is not a duration, or one that is out of range."""
+    """A string that is not a duration, or one that is out of range."""
 
 
 def parse_nanoseconds(text: str) -> int:
     """Return the nanoseconds that `text` stands for, exactly as Go would."""
     if len(text) > _MAX_LENGTH or not _WHOLE.fullmatch(text):
-        raise DurationError('must be a number and a unit, such as "300ms", "30s", "5m" or "1h30m"')
+        raise DurationError(NOT_A_DURATION)
     negative = text.startswith("-")
     total = sum(_term_nanoseconds(*match.groups(default="")) for match in _TERM.finditer(text))
     if total > (_LIMIT if negative else _LIMIT - 1):

@@ -1,8 +1,8 @@
 """The types of settings: how each is parsed, described in words, described to editors, and printed back.
 
-A type stands in a field's annotation (`Annotated[timedelta, GoDuration(...)]`), and pydantic leaves the parsing to it:
-that is why every refusal can say what would have been allowed, and why no number is made out of a text by accident.
-The one exception is `VariableText`, a text from an environment variable, which may stand for a number or a switch.
+A type is part of a field's annotation (`Annotated[timedelta, GoDuration(...)]`), and pydantic leaves the parsing to it:
+that is why every refusal can say what would have been allowed, and why no string is taken for a number by accident.
+The one exception is `VariableText`, a string from an environment variable, which may stand for a number or a switch.
 """
 
 import ipaddress
@@ -25,7 +25,7 @@ REFUSED = "refused"
 
 
 class VariableText(str):
-    """A text that came from an environment variable."""
+    """A string that came from an environment variable."""
 
     __slots__ = ()
 
@@ -151,7 +151,7 @@ class ByteSize(SettingType):
 
 @dataclass(frozen=True, slots=True)
 class Text(SettingType):
-    """A text of a given form."""
+    """A string of a given form."""
 
     form: str
     pattern: str
@@ -217,6 +217,27 @@ class WholeNumber(SettingType):
 
     def json_schema(self) -> dict[str, Any]:
         return {"type": "integer", "minimum": self.at_least, "maximum": self.at_most}
+
+
+@dataclass(frozen=True, slots=True)
+class Number(SettingType):
+    """A number in a range, with or without decimals; it is kept as it is written."""
+
+    at_least: int
+    at_most: int
+
+    @property
+    def words(self) -> str:
+        return f"a number from {self.at_least} to {self.at_most}"
+
+    def parse(self, value: object) -> float:
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if isinstance(value, int | float) and is_number and self.at_least <= value <= self.at_most:
+            return value  # NaN is in no range
+        raise RefusedError
+
+    def json_schema(self) -> dict[str, Any]:
+        return {"type": "number", "minimum": self.at_least, "maximum": self.at_most}
 
 
 class Switch(SettingType):
@@ -296,25 +317,3 @@ class CollectorUrl(SettingType):
 
     def json_schema(self) -> dict[str, Any]:
         return {"type": "string", "pattern": r"^https?://"}
-
-
-class Labels(SettingType):
-    """Kubernetes labels; pairs in order of their keys, because a frozen value holds no dict."""
-
-    words = "a mapping of Kubernetes label keys to label values, both strings"
-
-    def parse(self, value: object) -> tuple[tuple[str, str], ...]:
-        if not isinstance(value, Mapping):
-            raise RefusedError
-        for key, text in value.items():
-            if not (isinstance(key, str) and syntax.is_label_key(key)):
-                raise RefusedError("a label key", str(key), str(key))
-            if not (isinstance(text, str) and syntax.is_label_value(text)):
-                raise RefusedError('a label value, which is a string (in quotes: "1")', key, text)
-        return tuple(sorted(value.items()))
-
-    def json_schema(self) -> dict[str, Any]:
-        return {"type": "object", "additionalProperties": {"type": "string", "pattern": f"^(?:{syntax.LABEL_VALUE})$"}}
-
-    def dump(self, value: tuple[tuple[str, str], ...]) -> dict[str, str]:
-        return dict(value)

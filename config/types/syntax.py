@@ -16,22 +16,23 @@ MAX_PATH_LENGTH: Final = 4096
 _LABEL_NAME: Final = r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?"
 TOKEN: Final = re.compile(r"[\x21-\x7e]+")
 """A bearer token that an HTTP header can carry."""
+UNSENDABLE: Final = "characters that an HTTP header cannot carry"
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _LONGEST_TYPO: Final = 64
 
 
 def is_dns_subdomain(text: str) -> bool:
-    """Tell whether `text` is an RFC 1123 name as Kubernetes defines it."""
+    """Return whether `text` is an RFC 1123 name as Kubernetes defines it."""
     return len(text) <= 253 and re.fullmatch(DNS_SUBDOMAIN, text) is not None
 
 
 def is_label_value(text: str) -> bool:
-    """Tell whether `text` may be the value of a label."""
+    """Return whether `text` may be the value of a label."""
     return len(text) <= 63 and re.fullmatch(LABEL_VALUE, text) is not None
 
 
 def is_label_key(text: str) -> bool:
-    """Tell whether `text` may be the key of a label: a name, optionally with a DNS prefix."""
+    """Return whether `text` may be the key of a label: a name, optionally with a DNS prefix."""
     prefix, slash, name = text.rpartition("/")
     if slash and not is_dns_subdomain(prefix):
         return False
@@ -39,7 +40,7 @@ def is_label_key(text: str) -> bool:
 
 
 def is_host(text: str) -> bool:
-    """Tell whether `text` is an IP address or an RFC 1123 name, the two kinds of host that Kueue trusts."""
+    """Return whether `text` is an IP address or an RFC 1123 name, the two kinds of host that Kueue trusts."""
     try:
         ipaddress.ip_address(text)
     except ValueError:
@@ -48,7 +49,7 @@ def is_host(text: str) -> bool:
 
 
 def is_absolute_path(text: str) -> bool:
-    """Tell whether `text` is an absolute path that never climbs."""
+    """Return whether `text` is an absolute path that never climbs."""
     is_clean = 1 < len(text) <= MAX_PATH_LENGTH and not _CONTROL.search(text)
     return is_clean and text.startswith("/") and ".." not in text.split("/")
 
@@ -83,7 +84,7 @@ def printable(text: str) -> str:
 
 
 def is_collector_url(text: str) -> bool:
-    """Tell whether a text is the plain URL of a place to send to."""
+    """Return whether a string is the plain URL of a place to send to."""
     try:
         url = urlsplit(text)
         has_place = bool(url.hostname) and (url.port is None or url.port > 0)

@@ -1,44 +1,35 @@
-"""From what the caches hold to the view that decisions look at."""
+"""From what the caches hold to the view that decisions are made from."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from config.api.identifiers import NO_REPLICA, WorkerName
 from config.names import MULTIKUEUE_NAME
 from engine.forecasting.forecast import Forecast
 from engine.objects.workloads import AdmittedWorkload
 from engine.pod_outlook.values import PodOutlook
 from engine.vocabulary.gate_dialect import GateDialect
+from gates.assembly.gate_support import shows_gate
 from gates.assembly.job_plans import HubJobs, job_context, jobs_to_stop, plan_jobs
+from gates.assembly.targets import TargetFacts, rules_of, with_targets
 from gates.decision.ledger import lost
-from gates.jobs.belonging import RemoteJob, is_ours, jobs_to_remove
+from gates.jobs.belonging import RemoteJob, is_ours, jobs_to_remove, removals
 from gates.jobs.kinds import JobKind
 from gates.jobs.status import has_ended
 from gates.jobs.syncing import JobContext
 from gates.model.dialect import gate_opened_ns, gate_requested_ns, is_open
 from gates.model.forecasts import Witness
+from gates.model.hub_workload import Check, CheckState, Component, HubWorkload, Ownership
 from gates.model.identity import Authorship
 from gates.model.job_plan import PlannedJob
 from gates.model.local_actions import WorkerNews
 from gates.model.marks import FINALIZER, GATE_OPENINGS, WINNER, HubIdentity
-from gates.model.names import NO_REPLICA
+from gates.model.openings import Opening, Steady
 from gates.model.pod_records import PodWitness
 from gates.model.shape import SpecShape, drift_between
-from gates.model.view import (
-    NEVER_OUT_OF_SYNC,
-    Check,
-    CheckState,
-    Component,
-    Drift,
-    GateSupport,
-    HubWorkload,
-    Opening,
-    Ownership,
-    Reach,
-    Replica,
-    Steady,
-    WorkerView,
-    WorkloadView,
-)
+from gates.model.view import NEVER_OUT_OF_SYNC, Drift, GateSupport, Reach, Replica, WorkerView, WorkloadView
+from gates.targets.affinity import NO_PEERS, Peers
+from gates.targets.matching import WorkerTraits
 from gates.wire.records import CheckEntry, HubRecord, Owner, ReplicaRecord
 
 
@@ -46,7 +37,7 @@ from gates.wire.records import CheckEntry, HubRecord, Owner, ReplicaRecord
 class WorkerFacts:
     """What the shell knows of one worker that concerns one Workload."""
 
-    name: str
+    name: WorkerName
     position: int | None
     reach: Reach
     lost_since_ns: int | None = None
@@ -55,7 +46,11 @@ class WorkerFacts:
     clock_uncertainty_ns: int = 0
     dialect: GateDialect = GateDialect.KUEUE
     gates: GateSupport = GateSupport.HONOURED
+    is_silent: bool = False
+    answers: bool = True
     replica: ReplicaRecord | None = None
+    preempted_ns: int | None = None
+    """When others were last preempted for the replica, if its gate was closed all the time."""
     jobs: tuple[RemoteJob, ...] = ()
     """Our remote jobs that belong to this Workload."""
     wanted_jobs: frozenset[str] = frozenset()
@@ -87,6 +82,7 @@ class WorkerFacts:
     """Each has a missing forecast made; for the shell, once that was decided."""
     promise: AdmittedWorkload | None = None
     """The quota that the Workload would take there."""
+    traits: WorkerTraits = field(default_factory=WorkerTraits)
     authorship: Authorship = field(default_factory=Authorship)
     """Which objects there were written by this worker's name."""
 
@@ -112,11 +108,13 @@ class Snapshot:
     siblings: tuple[HubRecord, ...] = ()
     departed: bool = False
     """The hub's object is gone; `hub` is its last state."""
-    aliases: Mapping[str, str] = field(default_factory=dict)
+    aliases: Mapping[WorkerName, WorkerName] = field(default_factory=dict)
     """Names that are not in use themselves, each with the worker that leads to the same cluster."""
     windows: WindowFacts = field(default_factory=WindowFacts)
+    peers: Peers = NO_PEERS
+    """The other Workloads of its affinity groups."""
 
-    def current(self, name: str) -> str:
+    def current(self, name: WorkerName) -> WorkerName:
         """Return the worker that a name stands for."""
         return self.aliases.get(name, name)
 
@@ -153,6 +151,7 @@ def assemble(snapshot: Snapshot, identity: HubIdentity, managed_by: str, now: st
         ownership=ownership,
         owner_text=owner_text,
         managed_by_path=_managed_by_path(snapshot.jobs.kind),
+        targets=rules_of(hub, snapshot.jobs),
         elastic=hub.elastic,
         replaces_slice=hub.replaces_slice,
         component=_component(snapshot),
@@ -161,7 +160,9 @@ def assemble(snapshot: Snapshot, identity: HubIdentity, managed_by: str, now: st
         job_to_stop=bool(jobs_to_stop(snapshot.jobs, now)),
     )
     context = job_context(hub, now)
-    workers = tuple(_worker(facts, snapshot, identity, context) for facts in snapshot.workers)
+    found = (_worker(facts, snapshot, identity, context) for facts in snapshot.workers)
+    traits = {facts.name: facts.traits for facts in snapshot.workers}
+    workers = with_targets(found, TargetFacts(workload.targets, hub, snapshot.peers), traits)
     return WorkloadView(workload, workers, snapshot.windows.steady, snapshot.windows.restarted_ns)
 
 
@@ -202,6 +203,8 @@ def _understood(facts: WorkerFacts, snapshot: Snapshot, identity: HubIdentity, c
         clock_skew_ns=facts.clock_skew_ns,
         clock_uncertainty_ns=facts.clock_uncertainty_ns,
         gates=GateSupport.UNKNOWN if WorkerNews.GATE_TRIAL_OPEN in news else facts.gates,
+        is_silent=facts.is_silent,
+        answers=facts.answers,
         replica=replica,
         foreign_replica=facts.foreign_workload or (record is not None and not ours),
         stale_uid=record.uid if ours and not mine and record is not None else NO_REPLICA,
@@ -209,6 +212,7 @@ def _understood(facts: WorkerFacts, snapshot: Snapshot, identity: HubIdentity, c
         job_present=bool(jobs),
         job_leaving=bool(to_remove) and all(job.record.deleted for job in to_remove),
         job_kept=bool(jobs) and not to_remove,
+        jobs_to_remove=removals(to_remove),
         job_ended=bool(jobs) and all(has_ended(job.kind, job.record.body) for job in jobs),
         job_sync=plan.sync,
         job_plan=plan.members,
@@ -232,7 +236,7 @@ def _understood(facts: WorkerFacts, snapshot: Snapshot, identity: HubIdentity, c
 
 
 def _may_try_gates(facts: WorkerFacts, snapshot: Snapshot) -> bool:
-    """Tell whether the Workload is about to get a replica, which would show whether the worker honours gates."""
+    """Return whether the Workload is about to get a replica, which would show whether the worker honours gates."""
     check = snapshot.hub.check(snapshot.our_checks)
     is_waiting = check is not None and check.state is CheckState.PENDING and snapshot.hub.is_true("QuotaReserved")
     return is_waiting and facts.position is not None and facts.replica is None
@@ -260,6 +264,8 @@ def _replica(record: ReplicaRecord, facts: WorkerFacts, hub: HubRecord) -> Repli
         made_ungated=not record.born_gated and MULTIKUEUE_NAME not in record.spec_gates,
         created_ns=record.created_ns,
         gate_open=opened_ns is not None,
+        gate_shown=shows_gate(record, dialect),
+        preempted_ns=facts.preempted_ns,
         gate_opened_ns=opened_ns,
         other_gate_closed=bool(closed),
         # What leaves is neither let preempt nor brought in line.
@@ -271,7 +277,7 @@ def _replica(record: ReplicaRecord, facts: WorkerFacts, hub: HubRecord) -> Repli
 
 
 def _drift(record: ReplicaRecord, wanted: SpecShape | None, *, elastic: bool, is_settled: bool) -> Drift:
-    """Compare with the hub; what the worker's own API server changed at the creation, or does not let change, is none.
+    """Compare with the hub; what the worker's API server changed at creation, or does not let change, is no drift.
 
     What cannot be brought in line in place is another matter: such a copy is made again.
     """
@@ -324,7 +330,7 @@ def _component(snapshot: Snapshot) -> Component | None:
 
 
 def _topology_due(snapshot: Snapshot) -> bool:
-    """Tell whether the winner has the topology that the hub's pod sets wait for."""
+    """Return whether the winner has the topology that the hub's pod sets wait for."""
     hub = snapshot.hub
     name = snapshot.current(hub.cluster_name)
     winner = next((facts.replica for facts in snapshot.workers if facts.name == name), None)

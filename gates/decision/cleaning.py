@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
+from config.api.identifiers import NO_REPLICA, WorkerName
 from gates.decision.winner import stale_outcomes
 from gates.model.actions import Action, RemoveRemote, Step, UpdateReplicaSpec
-from gates.model.names import NO_REPLICA
 from gates.model.settings import Settings
 from gates.model.view import Drift, Reach, WorkerView, WorkloadView
 
@@ -18,9 +18,9 @@ def leftovers(view: WorkloadView) -> tuple[WorkerView, ...]:
 
 
 def remove_from(worker: WorkerView) -> RemoveRemote:
-    """Remove one worker's objects, fenced by the replica's UID when it is known."""
+    """Remove one worker's objects, each fenced by its UID."""
     uid = worker.replica.uid if worker.replica is not None else worker.stale_uid
-    return RemoveRemote(worker.name, uid or None)
+    return RemoveRemote(worker.name, uid or None, worker.jobs_to_remove)
 
 
 def remove_all(view: WorkloadView) -> tuple[Step, ...]:
@@ -28,13 +28,13 @@ def remove_all(view: WorkloadView) -> tuple[Step, ...]:
     return _step(tuple(remove_from(worker) for worker in leftovers(view)), best_effort=True)
 
 
-def remove_losers(view: WorkloadView, winner: str) -> tuple[Step, ...]:
+def remove_losers(view: WorkloadView, winner: WorkerName) -> tuple[Step, ...]:
     """Remove everything but the winner's; whether the winner may begin before they are gone, `unfinished` says."""
     losers = (worker for worker in leftovers(view) if worker.name != winner)
     return _step(tuple(remove_from(worker) for worker in losers), best_effort=True)
 
 
-def unfinished(view: WorkloadView, winner: str) -> tuple[WorkerView, ...]:
+def unfinished(view: WorkloadView, winner: WorkerName) -> tuple[WorkerView, ...]:
     """Return the losers that have one of our jobs, leaving ones included: they could run the work a second time.
 
     A loser that holds only a replica cannot run anything.
@@ -43,7 +43,7 @@ def unfinished(view: WorkloadView, winner: str) -> tuple[WorkerView, ...]:
 
 
 def is_given_up(loser: WorkerView, settings: Settings) -> bool:
-    """Tell whether a loser that does not get rid of its job counts as lost, as one out of reach for so long does.
+    """Return whether a loser that does not get rid of its job counts as lost, as one out of reach for so long does.
 
     A job that other Workloads run in is not on its way out, and waiting for it is no failure of its worker.
     """

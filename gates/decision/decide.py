@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import assert_never
 
+from config.api.identifiers import NO_WORKER, WorkerName
 from gates.decision.cleaning import remove_all, tidy
 from gates.decision.following import (
     abandoned_job,
@@ -21,16 +22,20 @@ from gates.decision.pod_verifying import with_pod_verification
 from gates.decision.remembering import promises, to_remember
 from gates.decision.verifying import with_verification
 from gates.model.actions import Decision, PatchHubStatus, Step
+from gates.model.hub_workload import CheckState, Ownership
 from gates.model.rules import Rule
 from gates.model.settings import Dispatcher, Settings, UngatedPolicy
 from gates.model.texts import no_adapter, not_managed, previously, unsupported
-from gates.model.view import CheckState, Ownership, Reach, WorkloadView
+from gates.model.view import Reach, WorkloadView
 
 Row = Callable[[WorkloadView, int, Settings], Decision | None]
 
 
-def decide(view: WorkloadView, now_ns: int, settings: Settings, policies: Mapping[str, UngatedPolicy]) -> Decision:
+def decide(
+    view: WorkloadView, now_ns: int, settings: Settings, policies: Mapping[WorkerName, UngatedPolicy]
+) -> Decision:
     """Decide what to do about one Workload now."""
+    view = _with_policies(view, policies)
     decision = with_verification(_decide(view, now_ns, settings, policies), view, now_ns, settings)
     decision = with_pod_verification(decision, view, now_ns, settings)
     notes = (*decision.notes, *view.workload.unreadable)
@@ -38,7 +43,17 @@ def decide(view: WorkloadView, now_ns: int, settings: Settings, policies: Mappin
     return replace(decision, notes=notes, local_actions=remembered)
 
 
-def _decide(view: WorkloadView, now_ns: int, settings: Settings, policies: Mapping[str, UngatedPolicy]) -> Decision:
+def _with_policies(view: WorkloadView, policies: Mapping[WorkerName, UngatedPolicy]) -> WorkloadView:
+    allowed = {name for name, policy in policies.items() if policy is UngatedPolicy.ALLOW}
+    if allowed.isdisjoint(worker.name for worker in view.workers):
+        return view
+    workers = (replace(worker, ungated_allowed=worker.name in allowed) for worker in view.workers)
+    return replace(view, workers=tuple(workers))
+
+
+def _decide(
+    view: WorkloadView, now_ns: int, settings: Settings, policies: Mapping[WorkerName, UngatedPolicy]
+) -> Decision:
     for row in _SETTLED:
         decision = row(view, now_ns, settings)
         if decision is not None:
@@ -126,7 +141,7 @@ def _forget_clusters(view: WorkloadView, settings: Settings) -> tuple[Step, ...]
     nominated = workload.nominated if settings.dispatcher is not Dispatcher.EXTERNAL else ()
     if workload.is_true("Finished") or not (workload.cluster_name or nominated):
         return ()
-    return (Step((PatchHubStatus(cluster_name="", nominated=() if nominated else None),)),)
+    return (Step((PatchHubStatus(cluster_name=NO_WORKER, nominated=() if nominated else None),)),)
 
 
 _SETTLED: tuple[Row, ...] = (

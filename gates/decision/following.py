@@ -1,7 +1,9 @@
 """The rows that follow a replica's outcome: finished, evicted, lost, admitted."""
 
+from config.api.identifiers import NO_REPLICA
 from config.api.meta import format_time
 from gates.decision.cleaning import is_given_up, remove_from, remove_losers, unfinished
+from gates.decision.sequential import ledger_without_shown, struck
 from gates.decision.winner import admitting, choice, evicted, finished, out_of_sight
 from gates.model.actions import (
     DeactivateReplica,
@@ -14,7 +16,7 @@ from gates.model.actions import (
     StopHubJob,
     SyncJob,
 )
-from gates.model.names import NO_REPLICA
+from gates.model.hub_workload import CheckState
 from gates.model.rules import Rule
 from gates.model.settings import Settings
 from gates.model.texts import (
@@ -22,6 +24,7 @@ from gates.model.texts import (
     GONE,
     LOST,
     MESSAGE_LIMIT,
+    MULTIKUEUE_EVENT,
     NO_CLUSTER,
     OUTGROWN,
     admitted,
@@ -29,15 +32,17 @@ from gates.model.texts import (
     cut,
     evicted_on_manager,
     evicted_on_worker,
+    foreign_job,
     given_up,
     job_leaving,
     losers_unfinished,
     out_of_sync,
     previously,
 )
-from gates.model.view import CheckState, JobSync, OutOfSync, Reach, WorkerView, WorkloadView
+from gates.model.view import JobSync, OutOfSync, Reach, WorkerView, WorkloadView
 
-MULTIKUEUE_EVENT = "MultiKueue"
+_SENT_AGAIN = frozenset({"OutOfSync", "OwnerNotFound"})
+"""Why a worker's Kueue finishes a replica that did not run to its end: its job differs, or is gone."""
 _FIRST_RETRY_SECONDS = 1
 _LONGEST_RETRY_SECONDS = 300
 
@@ -48,10 +53,10 @@ def finished_remote(view: WorkloadView, _now_ns: int, settings: Settings) -> Dec
     if worker is None or worker.replica is None:
         return None
     condition = worker.replica.conditions["Finished"]
-    if condition.reason == "OutOfSync" and not view.workload.elastic:
+    if condition.reason in _SENT_AGAIN and not view.workload.elastic:
         return _out_of_sync(view, worker)
     if worker.job_sync is JobSync.FOREIGN:
-        return Decision(Rule.REPLICA_FINISHED, notes=(_foreign_job(worker),), requeue_ns=settings.worker_lost_ns)
+        return Decision(Rule.REPLICA_FINISHED, notes=(foreign_job(worker.name),), requeue_ns=settings.worker_lost_ns)
     if not view.workload.job_readable:
         # The remote job goes once the hub's Workload is finished, and with it the last word on how it ended.
         return Decision(Rule.FINISH_WAITS_FOR_JOB, requeue_ns=settings.deferred_sync_ns)
@@ -93,8 +98,8 @@ def evicted_remote(view: WorkloadView, _now_ns: int, settings: Settings) -> Deci
     if worker is None or workload.check is None:
         return None
     if workload.is_true("Evicted"):
-        if _another_runs(view, worker):
-            return None
+        if _another_runs(view, worker) or (workload.job_to_stop and not worker.job_present):
+            return None  # without a job over there, nothing would ever say that the hub's has stopped
         deferred = worker.job_sync is JobSync.DEFERRED
         return Decision(Rule.EVICTION_FOLLOWED, _sync_steps(worker), settings.deferred_sync_ns if deferred else None)
     if workload.check.state is not CheckState.READY or not workload.cluster_name:
@@ -105,7 +110,7 @@ def evicted_remote(view: WorkloadView, _now_ns: int, settings: Settings) -> Deci
 
 
 def _another_runs(view: WorkloadView, worker: WorkerView) -> bool:
-    """Tell whether an admitted replica has not been told to stop yet: a loser's old eviction must not hide it."""
+    """Return whether an admitted replica has not been told to stop yet: a loser's old eviction must not hide it."""
     running = admitting(view)
     return running is not None and running.name != worker.name and not _is_evicted(running)
 
@@ -127,7 +132,7 @@ def abandoned_job(view: WorkloadView, now_ns: int, settings: Settings) -> Decisi
     if worker is not None and worker.listed:
         if worker.reach is Reach.UNREADABLE:
             return Decision(Rule.ABANDONED_JOB_NOT_SYNCED, requeue_ns=settings.deferred_sync_ns)
-        if worker.reach is Reach.SYNCED and worker.replica is not None:
+        if worker.reach is Reach.SYNCED and worker.replica is not None and worker.job_present:
             return None
         if worker.reach is Reach.SYNCED and worker.job_present:
             # Without its replica its status is no longer followed, so it has to go before the hub's job can stop.
@@ -191,7 +196,7 @@ def admitting_remote(view: WorkloadView, _now_ns: int, settings: Settings) -> De
     if evicted_condition is not None and evicted_condition.status == "True":
         return Decision(Rule.WINNER_DEACTIVATED, (*steps, *_deactivate(worker, evicted_condition.message)))
     if worker.job_sync is JobSync.FOREIGN:
-        text = _foreign_job(worker)
+        text = foreign_job(worker.name)
         return Decision(Rule.FOREIGN_JOB, (*steps, *_tell(view, text)), settings.worker_lost_ns, (text,))
     if worker.job_sync is JobSync.LEAVING:
         return Decision(Rule.JOB_TERMINATING, (*steps, *_say(view, job_leaving(worker.name))), settings.worker_lost_ns)
@@ -215,8 +220,12 @@ def admitting_remote(view: WorkloadView, _now_ns: int, settings: Settings) -> De
 
 
 def _choose(view: WorkloadView, worker: WorkerView) -> tuple[Step, ...]:
+    """Record the choice, and that the winner's creation opened nothing if its gate has shown.
+
+    While its worker cannot be read, a recorded opening would make the next attempt wait.
+    """
     winner = choice(view, worker) if worker.job_sync is JobSync.CREATE else None
-    return (Step((RecordWinner(winner),)),) if winner is not None else ()
+    return (Step((RecordWinner(winner, ledger_without_shown(view)),)),) if winner is not None else struck(view)
 
 
 def _tell(view: WorkloadView, trouble: str) -> tuple[Step, ...]:
@@ -275,10 +284,3 @@ def _retry(rule: Rule, text: str) -> Decision:
 def _sync_steps(worker: WorkerView) -> tuple[Step, ...]:
     needed = worker.job_sync in (JobSync.CREATE, JobSync.VERIFY, JobSync.COPY_STATUS, JobSync.FORWARD)
     return (Step((SyncJob(worker.name, plan=worker.job_plan),)),) if needed else ()
-
-
-def _foreign_job(worker: WorkerView) -> str:
-    return (
-        f'worker "{worker.name}" has a job of the same name that Turnstile did not create; '
-        "rename one of them or delete the job on the worker"
-    )

@@ -6,13 +6,16 @@ Kueue derives the last opening from the replicas it can read, which is how a sec
 """
 
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from typing import Final
 
-from gates.model.names import ReplicaUID
+from config.api.identifiers import ReplicaUID, WorkerName
+from gates.model.hub_workload import CheckState, HubWorkload
+from gates.model.openings import Opening
 from gates.model.settings import SECOND, TIME_LIMIT_NS
-from gates.model.view import CheckState, GateSupport, HubWorkload, Opening, Reach, WorkerView, WorkloadView
+from gates.model.view import GateSupport, Reach, WorkerView, WorkloadView
 
-UNKNOWN_CLUSTER: Final = "(unreadable record)"
+UNKNOWN_CLUSTER: Final = WorkerName("(unreadable record)")
 """Placeholder cluster of an opening that may have happened on any cluster. No cluster has this name."""
 
 
@@ -30,20 +33,25 @@ def standing_openings(view: WorkloadView) -> tuple[Opening, ...]:
 
 
 def _is_over(opening: Opening, workload: HubWorkload, worker: WorkerView | None) -> bool:
-    if opening.attempt in ("", workload.attempt) or worker is None or worker.reach is not Reach.SYNCED:
+    if worker is None or worker.reach is not Reach.SYNCED:
         return False
     replica = worker.replica
+    if opening.until_shown and replica is not None and replica.has_gate and replica.gate_shown:
+        return worker.gates is GateSupport.HONOURED
+    if opening.attempt in ("", workload.attempt):
+        return False
     if not opening.replica_uid:
         # It is unknown whether the present replica is the one that it created, or whether one is still to be created.
-        return replica is None and (opening.took_effect or worker.tried_ns == 0)
+        has_arrived = opening.took_effect or worker.effect_ns is not None
+        return replica is None and (has_arrived or worker.tried_ns == 0)
     return replica is None or replica.uid != opening.replica_uid
 
 
 def observed_openings(view: WorkloadView) -> tuple[Opening, ...]:
     """Return what lets readable workers preempt without an entry in our record.
 
-    That is an open gate, as an operator may open it, and a replica that was created without one while its
-    worker was the only one.
+    That is an open gate, as an operator may open it, a replica that was created without one while its worker was the
+    only one, and a closed gate on a worker that may ignore it.
     """
     standing, attempt = standing_openings(view), view.workload.attempt
     found = []
@@ -52,9 +60,8 @@ def observed_openings(view: WorkloadView) -> tuple[Opening, ...]:
         if worker.replica is None or opened_ns is None:
             continue
         if not _is_ours(worker.name, worker.replica.uid, opened_ns, standing):
-            found.append(
-                Opening(worker.name, worker.replica.uid, opened_ns, attempt, took_effect=True, entry_ns=opened_ns)
-            )
+            opening = Opening(worker.name, worker.replica.uid, opened_ns, attempt, took_effect=True, entry_ns=opened_ns)
+            found.append(replace(opening, until_shown=worker.replica.has_yet_to_show))
     return tuple(found)
 
 
@@ -66,13 +73,16 @@ def _may_preempt_since(worker: WorkerView, view: WorkloadView) -> int | None:
     if replica.gate_open and replica.gate_opened_ns is not None:
         # The worker may write any time there; the record must hold one that can be read back.
         return min(max(replica.gate_opened_ns, SECOND), TIME_LIMIT_NS - 1)
-    if not replica.made_ungated or worker.gates is GateSupport.MISSING or view.steady is None:
-        return None
     is_placed = workload.component is not None or (workload.elastic and workload.cluster_name)
-    return 0 if not is_placed and len(view.listed) > 1 else None
+    if view.steady is None or is_placed or len(view.listed) < 2 or replica.leaving:
+        return None
+    if replica.made_ungated:
+        return None if worker.gates is GateSupport.MISSING and worker.ungated_allowed else 0
+    is_held = replica.gate_shown and worker.gates is not GateSupport.MISSING
+    return 0 if worker.may_ignore_gates and not is_held else None
 
 
-def _is_ours(cluster: str, uid: ReplicaUID, entry_ns: int, standing: Iterable[Opening]) -> bool:
+def _is_ours(cluster: WorkerName, uid: ReplicaUID, entry_ns: int, standing: Iterable[Opening]) -> bool:
     """Tell whether an opening is one of a record: of that replica, with the time that was written there."""
     uids = (uid,) if entry_ns else (uid, "")
     recorded = (o for o in standing if o.cluster == cluster and o.replica_uid in uids)
@@ -80,7 +90,7 @@ def _is_ours(cluster: str, uid: ReplicaUID, entry_ns: int, standing: Iterable[Op
 
 
 def is_between_attempts(workload: HubWorkload) -> bool:
-    """Tell whether no record of openings is kept now, because no gate is opened."""
+    """Return whether no record of openings is kept now, because no gate is opened."""
     is_pending = workload.check is not None and workload.check.state is CheckState.PENDING
     return not is_pending or workload.is_true("Evicted") or not workload.is_true("QuotaReserved")
 

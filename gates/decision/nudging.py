@@ -11,19 +11,20 @@ Invariant: a gate is closed only while Kueue still says that the Workload is gat
 from dataclasses import dataclass, replace
 from typing import Final
 
+from engine.vocabulary.messages import PREEMPTION_GATED
 from gates.decision.windows import elapsed, turn_age
+from gates.model.openings import Opening
 from gates.model.settings import SECOND, Settings
-from gates.model.view import Opening, Reach, Replica, WorkerView, WorkloadView
+from gates.model.view import Reach, Replica, WorkerView, WorkloadView
 
 MOST_NUDGES: Final = 3
 _FIRST_DELAY_NS: Final = 5 * SECOND
-"""How long Kueue gets at least to notice by itself; doubled with every nudge."""
+"""How long Kueue gets at least to notice on its own; doubled with every nudge."""
 _LONGEST_FIRST_DELAY_NS: Final = 20 * SECOND
 """How long a Kueue gets that is known to be slow."""
 _FIRST_REST_NS: Final = SECOND
 """How long the gate stays closed, so that a cycle that has begun with it is over; doubled with every nudge."""
 _GATED_REASON: Final = "AdmissionGated"
-_GATED_MESSAGE: Final = "Workload requires preemption, but it's gated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ def missed_opening(last: Opening, view: WorkloadView, now_ns: int, settings: Set
 
 
 def _first_delay(replica: Replica) -> int:
-    """Return how long this Kueue gets to notice by itself: twice as long as it took to handle the replica at first.
+    """Return how long this Kueue gets to notice on its own: twice as long as it took to handle the replica at first.
 
     Both times are of the worker's clock. Time that the replica spent in a queue looks the same, so there is a limit.
     """
@@ -74,9 +75,9 @@ def rest_left(last: Opening, view: WorkloadView) -> int:
 
 
 def _is_overlooked(replica: Replica) -> bool:
-    """Tell whether Kueue still reports the gate as closed: once it sees an open one, it reports something else."""
+    """Return whether Kueue still reports the gate as closed: once it sees an open one, it reports something else."""
     reserved = replica.conditions.get("QuotaReserved")
     if not replica.gate_open or replica.other_gate_closed or replica.signal_ns is None or reserved is None:
         return False
-    is_gated = reserved.reason == _GATED_REASON or reserved.message == _GATED_MESSAGE
+    is_gated = reserved.reason == _GATED_REASON or reserved.message == PREEMPTION_GATED
     return is_gated and reserved.status == "False" and not replica.is_true("Evicted")

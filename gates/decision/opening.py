@@ -9,12 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import assert_never
 
+from config.api.identifiers import WorkerName
 from gates.decision.ledger import known_openings, last_opening
 from gates.decision.nudging import rest_left
 from gates.decision.policies import Candidate, Later, Pick, choose
 from gates.decision.windows import elapsed, holding, opening_of, remaining, turn_age
+from gates.model.openings import Opening
 from gates.model.settings import SECOND, Settings
-from gates.model.view import Opening, Replica, WorkerView, WorkloadView
+from gates.model.view import GateSupport, Replica, WorkerView, WorkloadView
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ class Hold:
     """A candidate waits because a replica has reserved quota and may be admitted without any preemption."""
 
     worker: WorkerView
-    reserved_on: str
+    reserved_on: WorkerName
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,8 @@ class Defer:
     due_ns: int
     remaining_ns: int
     why: str
+    is_brief: bool = False
+    """It is over in a moment, so that the check's message says nothing about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +75,9 @@ NextGate = Open | Wait | Hold | Grace | Defer | Idle
 
 def candidates(view: WorkloadView, now_ns: int) -> tuple[WorkerView, ...]:
     """Return the workers that ask for their gate: those without a window in this attempt first, then by arrival."""
-    turns = _turns(view)
-    asking = (worker for worker in view.holders if _asks(worker))
-    return tuple(sorted(asking, key=lambda worker: _arrival(worker, turns, now_ns)))
+    window_order = _window_order(view)
+    asking = (worker for worker in view.holders if _asks(worker) and worker.exclusion is None)
+    return tuple(sorted(asking, key=lambda worker: _arrival(worker, window_order, now_ns)))
 
 
 def next_gate(view: WorkloadView, now_ns: int, settings: Settings) -> NextGate:
@@ -85,13 +89,16 @@ def next_gate(view: WorkloadView, now_ns: int, settings: Settings) -> NextGate:
         return Hold(queue[0], reserved.name)
     if (busy := opening_on_its_way(view, now_ns, settings)) is not None:
         return Wait(queue[0], busy, max(remaining(busy, view, now_ns, settings), SECOND))
+    if (silent := _not_shown_yet(queue[0], view)) is not None:
+        why = f"{silent.name} has not shown that it honours its gate"
+        return Defer(queue[0], now_ns + SECOND, SECOND, why, is_brief=True)
     last = last_opening(view)
-    if last is None and (until := _grace_end(queue, now_ns, settings)) > now_ns:
+    if last is None and (until := _grace_end(queue, view, now_ns, settings)) > now_ns:
         return Grace(queue[0], until)
     longest, left = holding(known_openings(view), view, now_ns, settings)
     if last is None or longest is None or left == 0:
-        turns = _turns(view)
-        choice = choose([_candidate(worker, turns) for worker in queue], view, now_ns, settings)
+        window_order = _window_order(view)
+        choice = choose([_candidate(worker, window_order) for worker in queue], view, now_ns, settings)
         return _chosen(choice, view, now_ns, settings)
     wait = Wait(queue[0], longest, left)
     holder = next((worker for worker in queue if worker.name == last.cluster), None)
@@ -110,6 +117,16 @@ def opening_on_its_way(view: WorkloadView, now_ns: int, settings: Settings) -> O
         return None
     recorded = (o for o in known_openings(view) if o.cluster == worker.name)
     return next(recorded, opening_of(worker.name, None, view, now_ns, settings))
+
+
+def _not_shown_yet(first: WorkerView, view: WorkloadView) -> WorkerView | None:
+    """Return a worker that was seen to honour gates a moment ago and has a replica whose gate has yet to show.
+
+    If the gate does not show, it soon counts as a worker that may ignore it, and its replica as an opening.
+    """
+    others = (worker for worker in view.holders if worker is not first and worker.gates is GateSupport.HONOURED)
+    staying = (w for w in others if w.replica is not None and not w.replica.leaving)
+    return next((w for w in staying if w.replica is not None and w.replica.has_yet_to_show), None)
 
 
 def _once_more(
@@ -139,7 +156,7 @@ def _once_more(
 
 
 def _asked_since(worker: WorkerView, replica: Replica, last: Opening) -> bool:
-    """Tell whether a replica asks again, as it does after an eviction: then its opening is not the same any more.
+    """Return whether a replica asks again, as it does after an eviction: then its opening is not the same any more.
 
     Times on a worker have whole seconds, and its clock is known only so well. An eviction that may have come after the
     opening counts as one that did; a request counts as a new one only if it certainly came after.
@@ -154,7 +171,7 @@ def _asked_since(worker: WorkerView, replica: Replica, last: Opening) -> bool:
 def _chosen(choice: Pick | Later | None, view: WorkloadView, now_ns: int, settings: Settings) -> NextGate:
     match choice:
         case Pick(worker=worker):
-            before = last_turn(worker.name, view)
+            before = last_opening_on(worker.name, view)
             return _opened(worker, opening_of(worker.name, _asking(worker), view, now_ns, settings, before))
         case Later(worker=worker, due_ns=due_ns, why=why):
             return Defer(worker, due_ns, due_ns - now_ns, why)
@@ -164,28 +181,28 @@ def _chosen(choice: Pick | Later | None, view: WorkloadView, now_ns: int, settin
             assert_never(choice)
 
 
-def _candidate(worker: WorkerView, turns: Mapping[str, int]) -> Candidate:
+def _candidate(worker: WorkerView, window_order: Mapping[WorkerName, int]) -> Candidate:
     replica = _asking(worker)
     asked_ns = (replica.signal_ns or 0) - worker.clock_skew_ns
     is_late = bool(worker.problem) or replica.other_gate_closed
-    return Candidate(worker, asked_ns, is_late=is_late, turn=turns.get(worker.name, 0))
+    return Candidate(worker, asked_ns, is_late=is_late, turn=window_order.get(worker.name, 0))
 
 
-def _turns(view: WorkloadView) -> Mapping[str, int]:
+def _window_order(view: WorkloadView) -> Mapping[WorkerName, int]:
     """Return when each worker had its last window in this attempt, as a number that orders them."""
     attempt = view.workload.attempt
     mine = (o for o in known_openings(view) if o.attempt == attempt)
     return {o.cluster: place for place, o in enumerate(mine, start=1)}
 
 
-def last_turn(cluster: str, view: WorkloadView) -> Opening | None:
+def last_opening_on(cluster: WorkerName, view: WorkloadView) -> Opening | None:
     """Return the last opening on a cluster in this attempt."""
     attempt = view.workload.attempt
     return next((o for o in known_openings(view) if (o.cluster, o.attempt) == (cluster, attempt)), None)
 
 
 def is_shared(last: Opening, view: WorkloadView, now_ns: int, settings: Settings) -> bool:
-    """Tell whether another cluster's window runs as well, as it does after an operator opened a gate by hand."""
+    """Return whether another cluster's window runs as well, as it does after an operator opened a gate by hand."""
     others = (opening for opening in known_openings(view) if opening.cluster != last.cluster)
     return any(remaining(opening, view, now_ns, settings) > 0 for opening in others)
 
@@ -195,13 +212,15 @@ def _asks(worker: WorkerView) -> bool:
     return replica is not None and replica.has_gate and not replica.gate_open and replica.signal_ns is not None
 
 
-def _arrival(worker: WorkerView, turns: Mapping[str, int], now_ns: int) -> tuple[bool, bool, int, int, tuple[int, str]]:
+def _arrival(
+    worker: WorkerView, window_order: Mapping[WorkerName, int], now_ns: int
+) -> tuple[bool, bool, int, int, tuple[int, WorkerName]]:
     """Order by when the worker asked, on the hub's clock; a clock that runs ahead cannot make it later than now.
 
     A worker whose last write failed comes after the others, so that it cannot take window after window for nothing.
     So does one that had a window: a worker chooses the time of its own request, so it must not come first repeatedly.
     """
-    replica, candidate = _asking(worker), _candidate(worker, turns)
+    replica, candidate = _asking(worker), _candidate(worker, window_order)
     asked_ns = min(candidate.asked_ns, now_ns)
     return (bool(worker.problem), replica.other_gate_closed, candidate.turn, asked_ns, worker.order)
 
@@ -214,10 +233,11 @@ def _asking(worker: WorkerView) -> Replica:
     return replica
 
 
-def _grace_end(queue: tuple[WorkerView, ...], now_ns: int, settings: Settings) -> int:
+def _grace_end(queue: tuple[WorkerView, ...], view: WorkloadView, now_ns: int, settings: Settings) -> int:
     """Return until when the first gate waits: counted from the first request, so that later ones do not add to it."""
+    own = view.workload.targets.preemption_delay_ns
     asked = (min(_candidate(worker, {}).asked_ns, now_ns) for worker in queue)
-    return min(asked, default=now_ns) + settings.non_preempting_grace_ns
+    return min(asked, default=now_ns) + (settings.non_preempting_grace_ns if own is None else own)
 
 
 def _quota_holder(view: WorkloadView) -> WorkerView | None:

@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from typing import assert_never
 
+from config.api.identifiers import NO_WORKER, WorkerName
 from gates.decision.cleaning import remove_from
 from gates.decision.dispatch import Nomination, nominate
+from gates.decision.giving_up import give_up, until_given_up
 from gates.decision.ledger import is_between_attempts, known_openings, last_opening
 from gates.decision.narrative import pending_message
 from gates.decision.nudging import Missed, missed_opening
@@ -17,18 +19,29 @@ from gates.decision.opening import (
     Open,
     Wait,
     is_shared,
-    last_turn,
     next_gate,
-    opening_on_its_way,
 )
 from gates.decision.recordkeeping import record_to_write
+from gates.decision.sequential import (
+    Steps,
+    has_choice,
+    is_sequential,
+    leads,
+    may_get_replica,
+    next_sequential,
+    struck,
+    unheld,
+    untried,
+    with_opening,
+)
 from gates.decision.verifying import record_of
-from gates.decision.windows import holding, last_call, opening_of
+from gates.decision.windows import last_call
 from gates.model.actions import (
     Action,
     CloseGate,
     CreateReplica,
     Decision,
+    EmitEvent,
     OpenGate,
     PatchHubStatus,
     RecordOpenings,
@@ -36,16 +49,23 @@ from gates.model.actions import (
     StartRound,
     Step,
 )
+from gates.model.hub_workload import Component, HubWorkload, Ownership
 from gates.model.rules import Rule
 from gates.model.settings import SECOND, Settings, UngatedPolicy
-from gates.model.texts import MESSAGE_LIMIT, cut
-from gates.model.view import Component, GateSupport, HubWorkload, Opening, Ownership, Reach, WorkerView, WorkloadView
+from gates.model.texts import EVENT_LIMIT, MESSAGE_LIMIT, MULTIKUEUE_EVENT, SIBLINGS_APART, cut, no_client
+from gates.model.view import Reach, WorkloadView
 
-Policies = Mapping[str, UngatedPolicy]
-Steps = tuple[Step, ...]
+Policies = Mapping[WorkerName, UngatedPolicy]
 
 
 def pending(view: WorkloadView, now_ns: int, settings: Settings, policies: Policies, *, tidied: bool) -> Decision:
+    """Go on until the Workload is admitted, or its time is over."""
+    if not is_between_attempts(view.workload) and (given_up := give_up(view, now_ns, settings)) is not None:
+        return given_up
+    return until_given_up(_pending(view, now_ns, settings, policies, tidied=tidied), view, now_ns, settings)
+
+
+def _pending(view: WorkloadView, now_ns: int, settings: Settings, policies: Policies, *, tidied: bool) -> Decision:
     """Open at most one gate, then make sure that every nominated worker, and no other, has a replica.
 
     While `tidied` replicas are on their way out, the check's message is left alone: the next pass knows more.
@@ -55,7 +75,11 @@ def pending(view: WorkloadView, now_ns: int, settings: Settings, policies: Polic
         return Decision(Rule.NOT_PENDING)
     if (kept := record_to_write(view, now_ns, settings)) is not None:
         return kept
+    if workload.targets.problem:
+        return _invalid_targets(view, workload.targets.problem)
     gate = next_gate(view, now_ns, settings)
+    if isinstance(gate, Open) and (other := untried(view, now_ns, settings)) is not None:
+        gate = Defer(gate.worker, now_ns + SECOND, SECOND, f"{other.name} gets its replica first", is_brief=True)
     if opening := _opening_steps(view, gate, settings):
         return Decision(Rule.GATE_OPENED, opening, settings.timeout_ns)
     missed = _missed(view, now_ns, settings)
@@ -63,22 +87,23 @@ def pending(view: WorkloadView, now_ns: int, settings: Settings, policies: Polic
         return Decision(Rule.OPENING_MISSED, _nudge(view, missed, now_ns), settings.timeout_ns)
     timer = _soonest(_timer(gate, now_ns, settings), missed.due_ns if missed is not None else None)
     if workload.cluster_name and not workload.elastic:
-        return Decision(Rule.CLUSTER_FORGOTTEN, (Step((PatchHubStatus(cluster_name=""),)),), timer)
+        return Decision(Rule.CLUSTER_FORGOTTEN, (Step((PatchHubStatus(cluster_name=NO_WORKER),)),), timer)
     if workload.ownership is Ownership.UNKNOWN:
         return _unreadable_owner(workload, timer)
     if not workload.other_checks_ready:
         return Decision(Rule.WAITS_FOR_CHECKS, requeue_ns=timer)
-    if workload.component is not None and not _leads(workload.component):
+    if workload.component is not None and not leads(workload.component):
         return _follow_sibling(view, workload.component, timer)
     nomination = nominate(view, now_ns, settings, policies)
-    turn_steps, turn_wait = _turn(view, nomination, now_ns, settings, policies)
-    missing = tuple(f"cluster {name}: no remote client for nominated cluster" for name in nomination.missing)
-    coming, leaving = _replica_changes(view, nomination, settings, policies)
+    turn_steps, turn_wait = next_sequential(view, nomination, now_ns, settings)
+    missing = tuple(no_client(name) for name in nomination.missing)
+    coming, leaving = _replica_changes(view, nomination, settings)
     text = None
-    if not tidied and not turn_steps:
+    is_brief = isinstance(gate, Defer) and gate.is_brief
+    if not tidied and not turn_steps and not is_brief:
         to_come, to_leave = ({action.cluster for action in actions} for actions in (coming, leaving))
         text = _news(view, pending_message(view, gate, settings, missing, coming=to_come, leaving=to_leave))
-    steps = (*_dispatch_steps(nomination, (*coming, *leaving), text), *turn_steps)
+    steps = (*_dispatch_steps(nomination, (*coming, *leaving), text), *(turn_steps or struck(view)))
     return Decision(Rule.DISPATCHED, steps, _soonest(timer, nomination.requeue_ns, turn_wait), missing)
 
 
@@ -89,7 +114,7 @@ def _opening_steps(view: WorkloadView, gate: NextGate, settings: Settings) -> St
     replica, opening = gate.replica, gate.opening
     not_after = last_call(opening, settings)
     action = OpenGate(gate.worker.name, replica.uid, replica.resource_version, opening.opened_ns, not_after)
-    ledger = _with(known_openings(view), gate.opening)
+    ledger = with_opening(known_openings(view), gate.opening)
     if ledger == view.workload.openings:
         return (Step((action,)),)
     return (Step((RecordOpenings(ledger, record_of(gate.worker, gate.opening)),)), Step((action,)))
@@ -100,6 +125,9 @@ def _missed(view: WorkloadView, now_ns: int, settings: Settings) -> Missed | Non
     last = last_opening(view)
     if last is None or is_shared(last, view, now_ns, settings):
         return None
+    worker = view.worker(last.cluster)
+    if worker is not None and worker.exclusion is not None:
+        return None  # closed for a moment, the gate would stay closed
     return missed_opening(last, view, now_ns, settings)
 
 
@@ -107,11 +135,7 @@ def _nudge(view: WorkloadView, missed: Missed, now_ns: int) -> Steps:
     """Close the gate for a moment; that it is closed makes a later pass open it again, even after a crash."""
     replica = missed.replica
     action = CloseGate(missed.worker.name, replica.uid, replica.resource_version, now_ns)
-    return (Step((RecordOpenings(_with(known_openings(view), missed.nudged)),)), Step((action,)))
-
-
-def _with(openings: tuple[Opening, ...], new: Opening) -> tuple[Opening, ...]:
-    return (*(o for o in openings if o.cluster != new.cluster), new)
+    return (Step((RecordOpenings(with_opening(known_openings(view), missed.nudged)),)), Step((action,)))
 
 
 def _timer(gate: NextGate, now_ns: int, settings: Settings) -> int | None:
@@ -128,6 +152,14 @@ def _timer(gate: NextGate, now_ns: int, settings: Settings) -> int | None:
             assert_never(gate)
 
 
+def _invalid_targets(view: WorkloadView, problem: str) -> Decision:
+    """Change nothing while it is not certain which workers are meant; the Event comes with the message."""
+    text = cut(problem, EVENT_LIMIT)
+    said = _narrate(view, text)
+    event = (Step((EmitEvent(MULTIKUEUE_EVENT, text, warning=True),)),) if said else ()
+    return Decision(Rule.TARGETS_INVALID, (*said, *event), notes=(problem,))
+
+
 def _unreadable_owner(workload: HubWorkload, timer: int | None) -> Decision:
     """Dispatch nothing; if the job is present but invalid, say on the check what is wrong with it."""
     check, problem = workload.check, workload.owner_text
@@ -137,26 +169,20 @@ def _unreadable_owner(workload: HubWorkload, timer: int | None) -> Decision:
     return Decision(Rule.OWNER_UNREADABLE, steps, timer, (problem or "the job that owns the Workload cannot be read",))
 
 
-def _leads(component: Component) -> bool:
-    """Tell whether the Workload chooses for its siblings; once one of them is placed, none does."""
-    return component.complete and component.is_primary and not component.sibling_clusters
-
-
 def _follow_sibling(view: WorkloadView, component: Component, timer: int | None) -> Decision:
     """A component goes where its siblings are, without a gate: their cluster has been decided already."""
     if not component.complete or not component.sibling_clusters:
         return Decision(Rule.FOLLOWS_SIBLINGS, requeue_ns=timer)
     target, *others = sorted(component.sibling_clusters)
     if others:
-        text = "siblings are on several clusters"
-        return Decision(Rule.FOLLOWS_SIBLINGS, _narrate(view, text), timer, (text,))
+        return Decision(Rule.FOLLOWS_SIBLINGS, _narrate(view, SIBLINGS_APART), timer, (SIBLINGS_APART,))
     worker = view.worker(target)
     if worker is None or worker.reach is not Reach.SYNCED:
         text = f'assigned worker cluster "{target}" is not available'
         return Decision(Rule.FOLLOWS_SIBLINGS, _narrate(view, text), timer, (text,))
     steps: Steps = (Step((PatchHubStatus(nominated=(target,)),)),) if view.workload.nominated != (target,) else ()
     changes: list[Action] = [remove_from(w) for w in view.holders if w.name != target and w.removable]
-    if _may_get_replica(worker):
+    if may_get_replica(worker):
         changes.append(CreateReplica(target, gated=False))
     return Decision(
         Rule.FOLLOWS_SIBLINGS, (*steps, Step(tuple(changes), best_effort=True)) if changes else steps, timer
@@ -164,14 +190,15 @@ def _follow_sibling(view: WorkloadView, component: Component, timer: int | None)
 
 
 def _replica_changes(
-    view: WorkloadView, nomination: Nomination, settings: Settings, policies: Policies
+    view: WorkloadView, nomination: Nomination, settings: Settings
 ) -> tuple[list[CreateReplica], list[RemoveRemote]]:
     """Return which replicas are to be created, and which removed."""
     nominated = [w for w in view.listed if w.name in nomination.clusters and w.reach is Reach.SYNCED]
-    gated = settings.gate_single_target or _has_choice(view)
-    plain = [w for w in nominated if not _takes_turns(w, policies)]
-    coming = [CreateReplica(w.name, gated=gated) for w in plain if _may_get_replica(w)]
-    return coming, [remove_from(w) for w in view.holders if w.name not in nomination.clusters and w.removable]
+    gated = settings.gate_single_target or has_choice(view)
+    plain = [w for w in nominated if not is_sequential(w, view)]
+    coming = [CreateReplica(w.name, gated=gated) for w in plain if may_get_replica(w)]
+    unwanted = {w.name for w in view.holders if w.name not in nomination.clusters} | unheld(view)
+    return coming, [remove_from(w) for w in view.holders if w.name in unwanted and w.removable]
 
 
 def _dispatch_steps(nomination: Nomination, changes: tuple[Action, ...], text: str | None) -> Steps:
@@ -186,43 +213,6 @@ def _dispatch_steps(nomination: Nomination, changes: tuple[Action, ...], text: s
     if not steps and text is not None:
         steps.append(Step((PatchHubStatus(check_message=text),)))
     return tuple(steps)
-
-
-def _turn(
-    view: WorkloadView, nomination: Nomination, now_ns: int, settings: Settings, policies: Policies
-) -> tuple[Steps, int | None]:
-    """Give the next worker that ignores gates its replica, if no window is running; else say how long it waits."""
-    waiting = (w for w in view.listed if w.name in nomination.clusters and w.reach is Reach.SYNCED)
-    free = [w for w in waiting if _takes_turns(w, policies) and _may_get_replica(w)]
-    if not free:
-        return (), None
-    if opening_on_its_way(view, now_ns, settings) is not None:
-        return (), SECOND
-    known = known_openings(view)
-    had = {o.cluster: place for place, o in enumerate(known, start=1)}
-    turn = min(free, key=lambda w: (bool(w.problem), had.get(w.name, 0), w.order))
-    _, left = holding(known, view, now_ns, settings)
-    if left > 0:
-        return (), left
-    opening = opening_of(turn.name, None, view, now_ns, settings, last_turn(turn.name, view))
-    action = CreateReplica(turn.name, gated=False, opened_ns=now_ns, not_after_ns=last_call(opening, settings))
-    return (Step((RecordOpenings(_with(known, opening)),)), Step((action,))), settings.timeout_ns
-
-
-def _may_get_replica(worker: WorkerView) -> bool:
-    is_taken = worker.replica is not None or worker.foreign_replica or bool(worker.stale_uid)
-    return not is_taken and not worker.busy
-
-
-def _takes_turns(worker: WorkerView, policies: Policies) -> bool:
-    """A worker that ignores gates may preempt as soon as it has a replica, so its replica is its opening."""
-    return worker.gates is GateSupport.MISSING and policies.get(worker.name) is UngatedPolicy.SEQUENTIAL
-
-
-def _has_choice(view: WorkloadView) -> bool:
-    """Tell whether more than one worker is nominated or may yet be, as a lost one that comes back may."""
-    workload = view.workload
-    return not (workload.elastic and workload.cluster_name) and len(view.listed) > 1
 
 
 def _narrate(view: WorkloadView, text: str) -> Steps:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from engine.forecasting.verification import ForecastResult, Judgement
 from engine.pod_outlook.judging import judge
-from gates.decision.following_records import QUIET, FollowedOpening, follow
+from gates.decision.verifying import QUIET, FollowedOpening, follow
 from gates.model.actions import Decision, EmitEvent, RecordForecast, Step
 from gates.model.forecasts import ForecastRecord
 from gates.model.pod_records import PodRecord
@@ -55,7 +55,7 @@ def _judgement(
         return Judgement(ForecastResult.NONE, witness.missed)
     if witness.landed.placed < pods.outlook.pods and not is_due:
         return None
-    return judge(pods.outlook, witness.anew, witness.landed)
+    return judge(pods.outlook, witness.again, witness.landed)
 
 
 def _remaining(worker: WorkerView | None, now_ns: int, settings: Settings) -> int:

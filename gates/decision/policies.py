@@ -7,10 +7,13 @@ is total. A forecast counts only if it promises something and its worker's forec
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from engine.forecasting.forecast import Forecast, ForecastVerdict
 from gates.model.settings import GatePolicy, Settings
-from gates.model.view import GateSupport, Reach, WorkerView, WorkloadView
+from gates.model.view import Reach, WorkerView, WorkloadView
+
+ANOTHER_MAY_ADMIT: Final = "another cluster may admit without preemption"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,7 @@ def choose(queue: Sequence[Candidate], view: WorkloadView, now_ns: int, settings
 def _after_grace(
     hopeful: Sequence[Candidate], queue: Sequence[Candidate], view: WorkloadView, now_ns: int, settings: Settings
 ) -> Later | None:
-    """Tell whether it is worth waiting for others, or for what a forecast says about those that ask."""
+    """Return whether it is worth waiting for others, or for what a forecast says about those that ask."""
     grace = _GRACES.get(settings.policy)
     if grace is not None:
         asked = min(candidate.asked_ns for candidate in hopeful)
@@ -86,13 +89,16 @@ def _ordered(candidates: list[Candidate], settings: Settings) -> list[Candidate]
 
 
 def _disruption(candidate: Candidate, arrival: int) -> tuple[object, ...]:
-    """Order by cost; workers without a usable forecast come after those with one, those that cannot come last."""
+    """Order by cost, equals by groups, weight and price.
+
+    Workers without a usable forecast come after those with one, those that cannot come last.
+    """
     forecast, place = usable(candidate.worker), (candidate.is_late, candidate.turn)
     if forecast is None:
         return (*place, 1, arrival)
     if forecast.verdict is ForecastVerdict.CANNOT:
         return (*place, 2, arrival)
-    return (*place, 0, forecast.cost, arrival)
+    return (*place, 0, forecast.cost, candidate.worker.preference, arrival)
 
 
 def _is_futile(candidate: Candidate, now_ns: int, settings: Settings) -> bool:
@@ -106,13 +112,14 @@ def _is_futile(candidate: Candidate, now_ns: int, settings: Settings) -> bool:
 def _waiting(view: WorkloadView, queue: Sequence[Candidate]) -> list[WorkerView]:
     """Return the workers that have not asked: they have a replica with a closed gate, or are about to get one."""
     asking = {candidate.worker.name for candidate in queue}
-    others = (worker for worker in view.listed if worker.name not in asking and worker.reach is Reach.SYNCED)
+    eligible = (worker for worker in view.listed if worker.exclusion is None and worker.reach is Reach.SYNCED)
+    others = (worker for worker in eligible if worker.name not in asking)
     return [w for w in others if (_is_coming(view, w) if w.replica is None else not w.replica.gate_open)]
 
 
 def _is_coming(view: WorkloadView, worker: WorkerView) -> bool:
     """Tell whether a worker is about to get a replica: nothing blocks it, and it does not wait for a window."""
-    expected = worker.name in view.workload.nominated and worker.gates is not GateSupport.MISSING
+    expected = worker.name in view.workload.nominated and not worker.may_ignore_gates
     return expected and not worker.foreign_replica and not worker.problem
 
 
@@ -135,5 +142,5 @@ _GRACES: dict[GatePolicy, Callable[[WorkloadView, Sequence[Candidate]], bool]] =
 }
 _WHY = {
     GatePolicy.LEAST_DISRUPTION: "other workers may ask too and disrupt less",
-    GatePolicy.PREFER_NO_PREEMPTION: "another cluster may admit without preemption",
+    GatePolicy.PREFER_NO_PREEMPTION: ANOTHER_MAY_ADMIT,
 }

@@ -12,9 +12,10 @@ from gates.decision.ledger import UNKNOWN_CLUSTER, known_openings
 from gates.decision.windows import begun_again, latest_arrival, must_begin_again, opening_of
 from gates.model import marks
 from gates.model.actions import Decision, EmitEvent, RecordOpenings, Step
+from gates.model.openings import Opening, Steady
 from gates.model.rules import Rule
 from gates.model.settings import SECOND, Settings
-from gates.model.view import Opening, Steady, WorkloadView
+from gates.model.view import GateSupport, WorkloadView
 
 _MOST_BY_OTHERS: Final = 3
 _NOTABLE_NS: Final = SECOND // 10
@@ -64,9 +65,9 @@ def _begun(which: list[Opening], known: tuple[Opening, ...], view: WorkloadView,
 
 def _is_news(opening: Opening, view: WorkloadView) -> bool:
     worker = view.worker(opening.cluster)
-    return (
-        not opening.took_effect and opening.steady is not None and worker is not None and worker.effect_ns is not None
-    )
+    if worker is None or worker.effect_ns is None or opening.took_effect or opening.steady is None:
+        return False
+    return not opening.until_shown or worker.gates is GateSupport.MISSING  # mostly it is none in a moment
 
 
 def _confirmed(opening: Opening, view: WorkloadView, settings: Settings) -> Opening:

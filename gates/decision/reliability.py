@@ -6,7 +6,7 @@ from typing import Final
 from engine.forecasting.verification import ForecastResult
 
 COUNTED: Final = frozenset({ForecastResult.EXACT, ForecastResult.SUBSET, ForecastResult.SUPERSET, ForecastResult.WRONG})
-"""Results that tell something about the forecasts; the others tell about circumstances."""
+"""Results that say something about the forecasts; the others are about circumstances."""
 
 _ENOUGH: Final = 5
 

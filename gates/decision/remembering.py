@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
+from config.api.identifiers import WorkerName
 from gates.model.actions import Decision, PatchHubStatus
 from gates.model.local_actions import (
     ClaimGateTrial,
@@ -23,7 +24,7 @@ from gates.model.local_actions import (
 from gates.model.settings import Dispatcher, Settings
 from gates.model.view import WorkloadView
 
-_ACTIONS: Final[Mapping[WorkerNews, Callable[[str], LocalAction]]] = {
+_ACTIONS: Final[Mapping[WorkerNews, Callable[[WorkerName], LocalAction]]] = {
     WorkerNews.GATE_EVIDENCE: NoteGateEvidence,
     WorkerNews.GATE_TRIAL_OPEN: ClaimGateTrial,
     WorkerNews.LOST: NoteAbsence,

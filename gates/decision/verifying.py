@@ -4,17 +4,42 @@ A row beside the others: it adds a record to whatever is decided and never chang
 quota, when its window is over, or when the replica is gone.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Final
 
 from engine.forecasting.verification import ForecastResult, Happened, Judgement, judge
-from gates.decision.following_records import QUIET, FollowedOpening, follow
 from gates.decision.ledger import last_opening
 from gates.decision.windows import left_by_wall, remaining
 from gates.model.actions import Decision, EmitEvent, RecordForecast, Step
 from gates.model.forecasts import ForecastRecord
+from gates.model.openings import Opening
 from gates.model.pod_records import record_of_pods
 from gates.model.settings import Settings
-from gates.model.view import Opening, Reach, WorkerView, WorkloadView
+from gates.model.view import Reach, Replica, WorkerView, WorkloadView
+
+QUIET: Final = (ForecastResult.EXACT, ForecastResult.NONE)
+"""Results that are not reported."""
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedOpening:
+    """The replica whose gate was opened, on the worker that is watched."""
+
+    worker: WorkerView
+    replica: Replica
+
+
+def follow(record: ForecastRecord, view: WorkloadView, withdrawn: str) -> FollowedOpening | Judgement | None:
+    """Return the replica; the result if none will appear, None while the worker cannot be read."""
+    worker = view.worker(record.cluster)
+    if worker is None:
+        return Judgement(ForecastResult.OVERTAKEN, "the cluster is no longer in use")
+    if worker.reach is not Reach.SYNCED:
+        return None
+    replica = worker.replica
+    if replica is None or replica.uid != record.replica_uid:
+        return Judgement(ForecastResult.OVERTAKEN, withdrawn)
+    return FollowedOpening(worker, replica)
 
 
 def record_of(worker: WorkerView, opening: Opening) -> ForecastRecord | None:

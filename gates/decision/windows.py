@@ -10,20 +10,23 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
-from gates.model.names import NO_REPLICA
+from config.api.identifiers import NO_REPLICA, WorkerName
+from gates.model.openings import Opening
 from gates.model.settings import MINUTE, SECOND, Settings
-from gates.model.view import Opening, Reach, Replica, WorkloadView
+from gates.model.view import Reach, Replica, WorkloadView
 
 _TOLERANCE_NS: Final = SECOND
 """By how much wall and steady clock may disagree about the same stretch of time."""
 _ANSWERED_NS: Final = 10 * SECOND
 """How long to wait for a request."""
+SILENCE_NS: Final = 150 * SECOND
+"""How long the watch of a worker may be silent before it is given up: that old may be what is known of it."""
 _CARRIED_OUT_NS: Final = MINUTE
 """How long an API server may still carry out a request that we gave up on; that is its own deadline for requests."""
 
 
 def opening_of(
-    cluster: str,
+    cluster: WorkerName,
     replica: Replica | None,
     view: WorkloadView,
     now_ns: int,
@@ -92,10 +95,12 @@ def remaining(opening: Opening, view: WorkloadView, now_ns: int, settings: Setti
     """
     timeout, may_arrive = settings.timeout_ns, _may_arrive(opening, view, settings)
     worker = view.worker(opening.cluster)
+    length = timeout + may_arrive
     if worker is not None and worker.reach is Reach.SYNCED and _has_not_happened(opening, worker.replica):
-        length = max(timeout, may_arrive)
-    else:
-        length = timeout + may_arrive
+        # What a silent watch last told proves nothing until it would have been given up.
+        proven = may_arrive + SILENCE_NS if may_arrive else 0
+        # One that ends as soon as the replica shows its gate need not last longer than it may still begin.
+        length = min(length, proven if opening.until_shown else max(timeout, proven))
     return max(length - elapsed(opening, view, now_ns), 0)
 
 
@@ -116,7 +121,7 @@ def latest_arrival(opening: Opening, settings: Settings) -> int:
 
 
 def _has_not_happened(opening: Opening, replica: Replica | None) -> bool:
-    """Tell whether a replica proves that nothing arrived: it is the version that the opening was based on.
+    """Return whether a replica proves that nothing arrived: it is the version that the opening was based on.
 
     A gate that is closed on another version proves nothing, because it may have been open in between.
     """
@@ -126,7 +131,7 @@ def _has_not_happened(opening: Opening, replica: Replica | None) -> bool:
 
 
 def must_begin_again(opening: Opening, view: WorkloadView, now_ns: int, settings: Settings) -> bool:
-    """Tell whether the start of a window is unknown: then it begins now."""
+    """Return whether the start of a window is unknown: then it begins now."""
     steady, began = view.steady, opening.steady
     if steady is None:
         return opening.opened_ns > now_ns

@@ -5,7 +5,10 @@ that was created just before the daemon died is not forgotten when its worker ca
 worker wins before that one counts as lost.
 """
 
-from gates.model.view import CheckState, Reach, Winner, WorkerView, WorkloadView
+from config.api.identifiers import WorkerName
+from gates.model.hub_workload import CheckState
+from gates.model.openings import Winner
+from gates.model.view import Reach, WorkerView, WorkloadView
 
 
 def admitting(view: WorkloadView) -> WorkerView | None:
@@ -21,7 +24,7 @@ def admitting(view: WorkloadView) -> WorkerView | None:
 
 
 def _runs(worker: WorkerView, view: WorkloadView) -> bool:
-    """Tell whether a replica is admitted and may have been chosen, or may be now.
+    """Return whether a replica is admitted and may have been chosen, or may be now.
 
     One that leaves is followed to its end where it won, but it wins nothing any more. One of several Workloads of a job
     wins only where the others are: the job that they share must not run twice.
@@ -108,7 +111,7 @@ def _recorded(view: WorkloadView) -> str:
 
 
 def _oldest(workers: list[WorkerView], condition: str) -> WorkerView | None:
-    def age(worker: WorkerView) -> tuple[int, tuple[int, str]]:
+    def age(worker: WorkerView) -> tuple[int, tuple[int, WorkerName]]:
         since = worker.replica.since_ns(condition) if worker.replica is not None else 0
         return (since, worker.order)
 

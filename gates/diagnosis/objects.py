@@ -4,10 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from config.api.identifiers import ClusterUID
 from config.api.meta import ObjectKey
 from config.names import FIELD_MANAGER, MULTIKUEUE_NAME
 from gates.diagnosis.finding import Finding, Topic, error, warning
-from gates.model.activity import CheckRecord, ConfigRecord
+from gates.model.activity import CheckRecord, ClusterRecord, ConfigRecord
 from gates.model.marks import HubIdentity
 
 _SHOWN: Final = 5
@@ -23,7 +24,22 @@ class Marked:
 
     key: ObjectKey
     origin: str
-    hub: str
+    hub: ClusterUID
+
+
+def queue_missing(queue: ObjectKey) -> str:
+    """Say that a worker lacks a LocalQueue of the hub."""
+    return f"LocalQueue {queue} is missing there: jobs of that queue never start there"
+
+
+def namespace_missing(namespace: str, queues: Iterable[str]) -> str:
+    """Say that a worker lacks a namespace of the hub, and the LocalQueues in it."""
+    return f"namespace {namespace} is missing there, and so is LocalQueue {', '.join(queues)}"
+
+
+def names_taken(resource: str, foreign: Sequence[ObjectKey]) -> str:
+    """Say which objects of others have the names of objects that are to be created."""
+    return f"{resource} that Turnstile did not create take names that it needs: {_named(foreign)}"
 
 
 def queue_findings(
@@ -35,14 +51,13 @@ def queue_findings(
         if key.namespace not in namespaces:
             missing_namespaces.setdefault(key.namespace, []).append(key.name)
         elif key not in queues:
-            message = f"LocalQueue {key} is missing there: jobs of that queue never start there"
-            yield error(cluster, Topic.QUEUES, message, "create it on the worker, with a ClusterQueue that has quota")
+            remedy = "create it on the worker, with a ClusterQueue that has quota"
+            yield error(cluster, Topic.QUEUES, queue_missing(key), remedy)
         elif queues[key]:
             message = f"LocalQueue {key} is not active there: {queues[key]}"
             yield warning(cluster, Topic.QUEUES, message, "see its ClusterQueue, flavors and admission checks there")
     for namespace, names in missing_namespaces.items():
-        message = f"namespace {namespace} is missing there, and so is LocalQueue {', '.join(names)}"
-        yield error(cluster, Topic.QUEUES, message, "create both on the worker")
+        yield error(cluster, Topic.QUEUES, namespace_missing(namespace, names), "create both on the worker")
 
 
 def namesake_findings(
@@ -51,9 +66,8 @@ def namesake_findings(
     """Find foreign objects with the names of objects that we have to create, and other hubs with our origin."""
     foreign = sorted(each.key for each in found if each.key in wanted and not identity.owns(each.origin, each.hub))
     if foreign:
-        message = f"{resource} that Turnstile did not create take names that it needs: {_named(foreign)}"
         remedy = "rename or delete them there, or give the hub's jobs other names"
-        yield error(cluster, Topic.NAMESAKES, message, remedy)
+        yield error(cluster, Topic.NAMESAKES, names_taken(resource, foreign), remedy)
     hubs = {each.hub for each in found if each.origin == identity.origin and each.hub not in ("", identity.hub)}
     if hubs:
         message = f"another hub marks its {resource} there with this hub's origin {identity.origin}"
@@ -89,6 +103,14 @@ class StatusAuthor:
     name: str
     manager: str
     at: str
+
+
+def cordon_findings(clusters: Iterable[ClusterRecord]) -> Iterator[Finding]:
+    """Name the workers that are out of service, in case they were forgotten."""
+    for cluster in clusters:
+        if cluster.is_cordoned:
+            message = "it is cordoned: no new Workload is sent there"
+            yield warning(cluster.name, Topic.CHECKS, message, f"turnstile worker uncordon {cluster.name}")
 
 
 def rival_findings(

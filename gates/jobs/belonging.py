@@ -1,17 +1,19 @@
 """Which jobs on a worker belong to a hub Workload, and which of them go with it.
 
-The view that decisions look at and the executor both ask here, so that what is decided is what is done.
+The view that decisions look at is made here, and the decision names the jobs, so that what is decided is what is done.
 Invariant: a job without our marks belongs to no Workload here, whatever it is called and whatever it names.
 """
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
+from config.api.identifiers import WorkerName
 from gates.jobs.kinds import JobKind
 from gates.jobs.records import JobRecord
+from gates.model.hub_workload import CheckState
 from gates.model.identity import Authorship
+from gates.model.job_plan import RemovedJob
 from gates.model.marks import HubIdentity
-from gates.model.view import CheckState
 from gates.wire.records import HubRecord
 
 
@@ -24,7 +26,7 @@ class RemoteJob:
 
     @property
     def is_shared(self) -> bool:
-        """Tell whether several Workloads of the hub may run in it: component Workloads, or the slices of one job."""
+        """Return whether several Workloads of the hub may run in it: component Workloads, or the slices of one job."""
         return not self.kind.prebuilt or self.record.elastic
 
 
@@ -39,12 +41,12 @@ class Claim:
     """What the objects of the hub's job are called."""
 
     def is_called_like(self, job: RemoteJob) -> bool:
-        """Tell whether a job stands where a copy of the hub's job belongs."""
+        """Return whether a job stands where a copy of the hub's job belongs."""
         record = job.record
         return job.kind == self.kind and record.namespace == self.namespace and record.name in self.names
 
     def covers(self, job: RemoteJob) -> bool:
-        """Tell whether a job is the Workload's by its names; its marks are not looked at."""
+        """Return whether a job is the Workload's by its names; its marks are ignored."""
         record = job.record
         if record.namespace == self.namespace and record.workload == self.workload:
             return True
@@ -53,14 +55,14 @@ class Claim:
 
 
 def is_ours(job: JobRecord, identity: HubIdentity, authorship: Authorship) -> bool:
-    """Tell whether a job bears all the marks that we write: origin, hub, worker, and the UID of the hub's job."""
+    """Return whether a job bears all the marks that we write: origin, hub, worker, and the UID of the hub's job."""
     return bool(job.hub_uid) and identity.owns(job.origin, job.hub) and authorship.wrote(job.cluster)
 
 
 def own_jobs(
     claim: Claim, found: Iterable[RemoteJob], identity: HubIdentity, authorship: Authorship
 ) -> tuple[RemoteJob, ...]:
-    """Return the jobs of ours that belong to a Workload, each once."""
+    """Return this hub's jobs that belong to a Workload, each once."""
     own = {job.record.uid: job for job in found if is_ours(job.record, identity, authorship) and claim.covers(job)}
     return tuple(own.values())
 
@@ -78,7 +80,7 @@ def foreign_in_the_way(foreign: Iterable[RemoteJob], members: Iterable[JobRecord
     return tuple(job for job in foreign if (job.record.namespace, job.record.name) in staying)
 
 
-def wants_job(sibling: HubRecord, cluster: str, our_checks: frozenset[str], *, holds_replica: bool) -> bool:
+def wants_job(sibling: HubRecord, cluster: WorkerName, our_checks: frozenset[str], *, holds_replica: bool) -> bool:
     """Tell whether another Workload of the same job runs in its copy on a worker, or may do so any moment.
 
     A slice that is to replace another takes over its job before it has a replica of its own.
@@ -98,3 +100,8 @@ def jobs_to_remove(jobs: Iterable[RemoteJob], wanted: Collection[str]) -> tuple[
     `wanted` are the UIDs of jobs that another Workload wants.
     """
     return tuple(job for job in jobs if not (job.is_shared and job.record.uid in wanted))
+
+
+def removals(jobs: Iterable[RemoteJob]) -> tuple[RemovedJob, ...]:
+    """Name the jobs that are yet to be deleted."""
+    return tuple(RemovedJob(job.kind.gvk, job.record.name, job.record.uid) for job in jobs if not job.record.deleted)

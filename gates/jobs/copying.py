@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any, Final
 
+from config.api.identifiers import NO_WORKER, WorkerName
 from config.api.meta import Obj
 from config.names import ORIGIN_LABEL
 from gates.jobs.kinds import JobKind, Path
@@ -19,7 +20,9 @@ ORIGIN_UID: Final = "kueue.x-k8s.io/multikueue-origin-uid"
 _LABEL_VALUE_LIMIT: Final = 63
 
 
-def remote_job(kind: JobKind, hub_job: Obj, workload: str, identity: HubIdentity, cluster: str = "") -> Obj:
+def remote_job(
+    kind: JobKind, hub_job: Obj, workload: str, identity: HubIdentity, cluster: WorkerName = NO_WORKER
+) -> Obj:
     """Make the object to create on the worker that is called `cluster`."""
     metadata = hub_job["metadata"]
     labels = {**(metadata.get("labels") or {}), ORIGIN_LABEL: identity.origin}
@@ -77,7 +80,7 @@ def manager_of(kind: JobKind, hub_job: Obj) -> str:
 
 
 def field_at(obj: Obj, path: Path) -> Any:
-    """Return what stands at a path, None where it leads nowhere."""
+    """Return the value at a path, None where it leads nowhere."""
     value: Any = obj
     for step in path:
         value = value.get(step) if isinstance(value, dict) else None

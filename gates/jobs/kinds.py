@@ -91,6 +91,9 @@ class JobKind:
 
 
 _RUN_POLICY: Final = ("spec", "runPolicy", "managedBy")
+_RUN_POLICY_TTL: Final = ("spec", "runPolicy", "ttlSecondsAfterFinished")
+_TTL: Final = ("spec", "ttlSecondsAfterFinished")
+"""Not copied: a worker could delete the job before its end was mirrored, and afterwards it is removed anyway."""
 _POD_LABELS: Final = ("spec", "template", "metadata", "labels")
 _JOB_LABELS: Final = (
     "controller-uid",
@@ -107,7 +110,8 @@ def _job(name: str, group: str, version: str, kind: str, **fields: Any) -> JobKi
 
 
 def _kubeflow(kind: str, version: str = "v1") -> JobKind:
-    return _job(f"kubeflow.org/{kind.lower()}", "kubeflow.org", version, kind, managed_by=_RUN_POLICY)
+    name = f"kubeflow.org/{kind.lower()}"
+    return _job(name, "kubeflow.org", version, kind, managed_by=_RUN_POLICY, drop=(_RUN_POLICY_TTL,))
 
 
 SHIPPED: Final[tuple[JobKind, ...]] = (
@@ -117,13 +121,13 @@ SHIPPED: Final[tuple[JobKind, ...]] = (
         "v1",
         "Job",
         status=StatusSync.BATCH_JOB,
-        drop=(("spec", "selector"),),
+        drop=(("spec", "selector"), _TTL),
         drop_labels=tuple((_POD_LABELS, label) for label in _JOB_LABELS),
         forward=(("spec", "parallelism"),),
         forward_elastic_only=True,
         size_limit=("spec", "completions"),
     ),
-    _job("jobset.x-k8s.io/jobset", "jobset.x-k8s.io", "v1alpha2", "JobSet"),
+    _job("jobset.x-k8s.io/jobset", "jobset.x-k8s.io", "v1alpha2", "JobSet", drop=(_TTL,)),
     *(_kubeflow(kind) for kind in ("TFJob", "PyTorchJob", "XGBoostJob", "PaddleJob", "JAXJob")),
     _kubeflow("MPIJob", "v2beta1"),
     _job(
@@ -133,7 +137,7 @@ SHIPPED: Final[tuple[JobKind, ...]] = (
         "TrainJob",
         drop_items=_KUEUE_PATCHES,
     ),
-    _job("ray.io/rayjob", "ray.io", "v1", "RayJob"),
+    _job("ray.io/rayjob", "ray.io", "v1", "RayJob", drop=(_TTL,)),
     _job(
         "ray.io/raycluster",
         "ray.io",

@@ -1,6 +1,6 @@
-"""The pods of a job as Kueue counts them: one pod set per group of equal pods, for kinds whose manifest tells them.
+"""The pods of a job as Kueue counts them: one pod set per group of equal pods, for kinds whose manifest defines them.
 
-Names, order and counts are Kueue v0.19.1's. Kinds whose pods are told elsewhere are refused, each with the reason.
+Names, order and counts are Kueue v0.19.1's. Kinds whose pods are defined elsewhere are refused, each with the reason.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Reads fields of a job that somebody wrote by hand: what is not as it must be is refused by the name of the field."""
+"""Reads fields of a job that was written by hand: a malformed field is refused by its name."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -59,7 +59,7 @@ def count_at(raw: Raw, name: str, place: str, default: int) -> int:
 
 
 def text_at(raw: Raw, name: str, place: str) -> str:
-    """Return a text, an empty one where it is left out."""
+    """Return a string, an empty one where it is left out."""
     value = raw.get(name)
     if value is None:
         return ""

@@ -3,11 +3,12 @@
 A hub job that may still be copied keeps what a copy needs as compact JSON, which spares a read for each copy.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any, Final
 
+from config.api.identifiers import NO_WORKER, ClusterUID, WorkerName
 from config.api.meta import Obj, ObjectKey
 from config.names import MULTIKUEUE_NAME
 from gates.jobs.copying import field_at, manager_of, named_workload
@@ -26,6 +27,7 @@ from gates.model.fields import (
     text_map,
 )
 from gates.model.job_plan import ObjectVersion
+from gates.targets.rules import target_annotations
 
 _LARGEST_SIZE: Final = 1_000_000
 _COPIED_METADATA: Final = ("name", "namespace", "uid", "labels", "annotations")
@@ -59,14 +61,14 @@ class PodGroupSize:
 
 @dataclass(frozen=True, slots=True)
 class JobRecord:
-    """A job, with what the rules of its kind look at."""
+    """A job, with what the rules of its kind read."""
 
     namespace: str
     name: str
     uid: str
     resource_version: str
     origin: str
-    hub: str
+    hub: ClusterUID
     hub_uid: str
     workload: str
     """The replica that a remote job names."""
@@ -84,8 +86,10 @@ class JobRecord:
     """The groups of an elastic job that has several, in the order of its list."""
     unsupported: str = ""
     """What the job asks for that cannot be had across clusters."""
-    cluster: str = ""
+    cluster: WorkerName = NO_WORKER
     """The worker's name under which a remote job was written."""
+    targets: Mapping[str, str] = field(default_factory=dict)
+    """On the hub, annotations about the workers that it may go to."""
 
     @property
     def key(self) -> ObjectKey:
@@ -99,7 +103,7 @@ class JobRecord:
 
 
 def job_reader(kind: JobKind, *, on_hub: bool = False) -> Callable[[Obj], JobRecord]:
-    """Return what reads objects of a kind, on the hub or on a worker; it raises ValueError for what makes no sense."""
+    """Return what reads objects of a kind, on the hub or on a worker; it raises ValueError for what is malformed."""
 
     @refuses_odd_shapes
     def read(raw: Obj) -> JobRecord:
@@ -128,6 +132,7 @@ def job_reader(kind: JobKind, *, on_hub: bool = False) -> Callable[[Obj], JobRec
             groups=_groups(kind, raw) if elastic else (),
             unsupported=_unsupported(kind, raw) if elastic else "",
             cluster=marks.cluster_of(metadata),
+            targets=target_annotations(annotations) if on_hub else {},
         )
 
     return read
@@ -141,7 +146,7 @@ def _document(raw: Obj) -> bytes:
 
 
 def _body(kind: JobKind, raw: Obj, *, elastic: bool) -> Obj:
-    """Keep what the rules of the kind look at, each of the type that they expect."""
+    """Keep what the rules of the kind read, each of the type that they expect."""
     spec = block(raw, "spec", "")
     body: Obj = {"spec": {}, "status": checked_status(kind, block(raw, "status", ""))}
     if kind.status is StatusSync.BATCH_JOB and "suspend" in spec:

@@ -30,7 +30,7 @@ def hub_status(kind: JobKind, hub_job: Obj, remote_job: Obj, now: str) -> tuple[
 
 
 def has_ended(kind: JobKind | None, job: Obj) -> bool:
-    """Tell whether a job is certainly over; of most kinds that is not known."""
+    """Return whether a job is certainly over; of most kinds that is not known."""
     return kind is not None and kind.status is StatusSync.BATCH_JOB and has(_status(job), ENDED)
 
 
@@ -47,7 +47,7 @@ def checked_status(kind: JobKind, status: Obj) -> Obj:
 
 
 def stopped_status(kind: JobKind, hub_job: Obj, now: str) -> Obj | None:
-    """Return the status of a hub's job that nobody runs any more; None if it needs no change, or not yet."""
+    """Return the status of a hub's job that runs on no worker any more; None if it needs no change, or not yet."""
     here = _status(hub_job)
     match kind.status:
         case StatusSync.NOTHING | StatusSync.POD:
@@ -67,9 +67,11 @@ def _batch_job(hub_job: Obj, remote_job: Obj, now: str) -> tuple[JobSync, Obj]:
     """A start time on a suspended hub job would freeze its spec, so a running copy's status waits (KEP-693).
 
     So does that of a copy which was stopped while the hub's job still runs: a running job's start time cannot be taken
-    away.
+    away, nor changed, as a copy's is that was started again without the hub's knowing.
     """
     here, there = _status(hub_job), _status(remote_job)
+    if not _is_suspended(hub_job) and here.get("startTime") and there.get("startTime"):
+        there = _started_at(there, here["startTime"])
     if not _is_suspended(hub_job) and "startTime" in here and "startTime" not in there and not has(there, ENDED):
         return JobSync.DEFERRED, here
     if not _is_suspended(hub_job) or _is_suspended(remote_job) or has(there, ENDED):
@@ -77,6 +79,13 @@ def _batch_job(hub_job: Obj, remote_job: Obj, now: str) -> tuple[JobSync, Obj]:
     if has(here, {_SUSPENDED}):
         return JobSync.DEFERRED, here
     return JobSync.COPY_STATUS, {**here, "conditions": _with_suspended(here, now)}
+
+
+def _started_at(status: Obj, start: str) -> Obj:
+    """Return a status with another start time; a job does not end before it."""
+    ended = status.get("completionTime")
+    moved = {"completionTime": start} if isinstance(ended, str) and ended < start else {}
+    return {**status, "startTime": start, **moved}
 
 
 def _with_suspended(status: Obj, now: str) -> list[Obj]:
@@ -123,7 +132,7 @@ def _condition(status: Obj, type_: str) -> Obj | None:
 
 
 def has(status: Obj, types: frozenset[str] | set[str]) -> bool:
-    """Tell whether a condition of one of these types stands at True; what is no list of conditions has none."""
+    """Return whether a condition of one of these types is True; what is no list of conditions has none."""
     found = status.get("conditions")
     entries = (entry for entry in found if isinstance(entry, dict)) if isinstance(found, list) else ()
     return any(entry.get("type") == each for entry in entries if entry.get("status") == "True" for each in types)

@@ -119,7 +119,7 @@ def _changed_fields(kind: JobKind, hub: JobRecord, remote: JobRecord) -> Operati
 def _changed_groups(kind: JobKind, hub: JobRecord, remote: JobRecord) -> Operations:
     """Compare the pod sets that groups stand for; what a copy does not have cannot be added while it runs.
 
-    A group that the hub's job no longer has keeps no pods: nobody has quota for them.
+    A group that the hub's job no longer has keeps no pods: there is no quota for them.
     """
     if kind.groups is None:
         return []
@@ -165,7 +165,7 @@ def _resizes(kind: JobKind, hub: JobRecord) -> bool:
 
 
 def _fits(kind: JobKind, hub: JobRecord, copy: JobRecord, quota: Mapping[str, int]) -> bool:
-    """Tell whether a copy of the hub's sizes keeps every group of pods within the quota of its own pod set.
+    """Return whether a copy of the hub's sizes keeps every group of pods within the quota of its own pod set.
 
     If not, the job was changed after this Workload got its quota, and another one speaks for what it is now.
     """
@@ -185,7 +185,7 @@ def _groups_fit(
     A new copy has the hub's minimum, which its worker raises a group to; that of a running one falls with its size.
     """
     if len({_pod_set(group) for group in wanted}) < len(wanted) or len({_pod_set(g) for g in copied}) < len(copied):
-        return False  # two groups of one name are one pod set, and nothing tells which is which
+        return False  # two groups of one name are one pod set, and nothing shows which is which
     return all(group.pods_with(group.least if is_new else 0) <= quota.get(_pod_set(group), -1) for group in wanted)
 
 

@@ -2,27 +2,42 @@
 
 from dataclasses import dataclass, field, replace
 
+from config.api.identifiers import ReplicaUID, WorkerName
 from gates.model.forecasts import ForecastRecord
-from gates.model.job_plan import PlannedJob
+from gates.model.hub_workload import CheckState
+from gates.model.job_plan import PlannedJob, RemovedJob
 from gates.model.local_actions import LocalAction
-from gates.model.names import ReplicaUID
+from gates.model.openings import Opening, Winner
 from gates.model.rules import Rule
-from gates.model.view import CheckState, Opening, OutOfSync, Winner
+from gates.model.view import OutOfSync
 
 
 @dataclass(frozen=True, slots=True)
 class RemoveRemote:
-    """Delete the remote job, then the replica; both only if ours. `replica_uid` is the precondition when known."""
+    """Delete these remote jobs, then the replica; each only if it still is the object that was decided on."""
 
-    cluster: str
+    cluster: WorkerName
     replica_uid: ReplicaUID | None = None
+    """None if only jobs are there."""
+    jobs: tuple[RemovedJob, ...] = ()
+    """Earlier versions did not record them: they were chosen when the action was carried out."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeWorker:
+    """Ask whether the worker answers, before a replica is recorded as its opening.
+
+    A creation of which it is not known whether it was carried out would keep every gate closed for a whole window.
+    """
+
+    cluster: WorkerName
 
 
 @dataclass(frozen=True, slots=True)
 class CreateReplica:
     """Create the replica, born with the gate unless `gated` is False."""
 
-    cluster: str
+    cluster: WorkerName
     gated: bool = True
     opened_ns: int | None = None
     """The start of the window, if the creation is an opening, as on a worker that ignores gates."""
@@ -34,7 +49,7 @@ class CreateReplica:
 class UpdateReplicaSpec:
     """Bring a replica's priority or pod set counts in line in place; its own gates stay."""
 
-    cluster: str
+    cluster: WorkerName
     replica_uid: ReplicaUID
     resource_version: str
 
@@ -43,7 +58,7 @@ class UpdateReplicaSpec:
 class OpenGate:
     """Set our gate to Open on exactly this version of the replica."""
 
-    cluster: str
+    cluster: WorkerName
     replica_uid: ReplicaUID
     resource_version: str
     opened_ns: int
@@ -55,7 +70,7 @@ class OpenGate:
 class CloseGate:
     """Set our gate to Closed on exactly this version of the replica, to be opened again in a moment."""
 
-    cluster: str
+    cluster: WorkerName
     replica_uid: ReplicaUID
     resource_version: str
     closed_ns: int
@@ -63,9 +78,9 @@ class CloseGate:
 
 @dataclass(frozen=True, slots=True)
 class DeactivateReplica:
-    """Tell the worker that the hub evicted the Workload."""
+    """Inform the worker that the hub evicted the Workload."""
 
-    cluster: str
+    cluster: WorkerName
     replica_uid: ReplicaUID
     message: str
 
@@ -77,7 +92,7 @@ class SyncJob:
     An object that has another version by then is left alone, and the action fails: that version was not decided on.
     """
 
-    cluster: str
+    cluster: WorkerName
     final: bool = False
     """Read the remote jobs from the worker first, because the cache of jobs may be behind that of Workloads."""
     plan: tuple[PlannedJob, ...] = field(default=(), compare=False)
@@ -100,8 +115,8 @@ class PatchHubStatus:
     check_state: CheckState | None = None
     check_message: str | None = None
     requeue_after_seconds: int | None = None
-    cluster_name: str | None = None
-    nominated: tuple[str, ...] | None = None
+    cluster_name: WorkerName | None = None
+    nominated: tuple[WorkerName, ...] | None = None
     finished: tuple[str, str] | None = None
     """Reason and message of Finished=True."""
     topology_ready: bool = False
@@ -124,13 +139,15 @@ class RecordWinner:
     """Write the chosen replica to the hub Workload's annotation, under its resourceVersion."""
 
     winner: Winner
+    openings: tuple[Opening, ...] | None = None
+    """The ledger without openings that were none; written along."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordOutOfSync:
     """Remember on the hub Workload how often each worker found it out of sync with its job."""
 
-    clusters: tuple[tuple[str, OutOfSync], ...]
+    clusters: tuple[tuple[WorkerName, OutOfSync], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +166,9 @@ class EmitEvent:
     warning: bool = False
 
 
-WorkerAction = RemoveRemote | CreateReplica | UpdateReplicaSpec | OpenGate | CloseGate | DeactivateReplica | SyncJob
+WorkerAction = (
+    ProbeWorker | RemoveRemote | CreateReplica | UpdateReplicaSpec | OpenGate | CloseGate | DeactivateReplica | SyncJob
+)
 HubAction = (
     RecordOpenings
     | PatchHubStatus
@@ -182,7 +201,7 @@ class Decision:
     """Reconcile again after this long, even if nothing happens."""
     notes: tuple[str, ...] = field(default=())
     """One sentence each, for people."""
-    awaits: tuple[str, ...] = ()
+    awaits: tuple[WorkerName, ...] = ()
     """Workers whose job has to go before another worker's may begin; for how long that lasts is remembered."""
     local_actions: tuple[LocalAction, ...] = ()
     """What this process is to remember; carried out before the steps."""

@@ -4,10 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from config.api.identifiers import WorkerName
 from config.api.meta import Condition, Obj, conditions, parse_time
 from config.names import KUEUE_GROUP
 from gates.model.texts import MESSAGE_LIMIT, cut
 from gates.model.timeouts import NO_TIMEOUT, CheckTimeout, check_timeout
+from gates.targets.rules import CLUSTER_SELECTOR, UNSCHEDULABLE, read_selector
 
 ACTIVE: Final = "Active"
 
@@ -47,7 +49,7 @@ class CheckRecord:
 class ClusterRecord:
     """A MultiKueueCluster as the cache keeps it."""
 
-    name: str
+    name: WorkerName
     uid: str
     resource_version: str
     generation: int
@@ -58,6 +60,9 @@ class ClusterRecord:
     condition_order: tuple[str, ...] = ()
     has_status: bool = False
     created_ns: int = 0
+    labels: tuple[tuple[str, str], ...] = ()
+    is_cordoned: bool = False
+    """Nothing new goes there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +70,11 @@ class ConfigRecord:
     """A MultiKueueConfig as the cache keeps it; the order of its clusters is the order of preference."""
 
     name: str
-    clusters: tuple[str, ...] = field(default=())
+    clusters: tuple[WorkerName, ...] = field(default=())
+    selector: str = ""
+    """By which labels it lists workers; then its list only says which of them come first."""
+    problem: str = ""
+    """What is wrong with the selector."""
 
 
 def check_record(raw: Obj) -> CheckRecord:
@@ -112,21 +121,37 @@ def cluster_record(raw: Obj) -> ClusterRecord:
         _order(raw),
         "status" in raw,
         parse_time(created) if (created := metadata.get("creationTimestamp")) else 0,
+        tuple(sorted((str(key), str(value)) for key, value in (metadata.get("labels") or {}).items())),
+        is_cordoned(raw),
     )
+
+
+def is_cordoned(raw: Obj) -> bool:
+    """Return whether a MultiKueueCluster says that nothing new goes there, in its spec or in our annotation."""
+    annotation = (raw["metadata"].get("annotations") or {}).get(UNSCHEDULABLE)
+    return (raw.get("spec") or {}).get("unschedulable") is True or annotation == "true"
 
 
 def config_record(raw: Obj) -> ConfigRecord:
     """Read a MultiKueueConfig."""
-    return ConfigRecord(raw["metadata"]["name"], tuple(str(c) for c in (raw.get("spec") or {}).get("clusters") or ()))
+    metadata, clusters = raw["metadata"], (raw.get("spec") or {}).get("clusters") or ()
+    text = (metadata.get("annotations") or {}).get(CLUSTER_SELECTOR)
+    selector, problem = ("", "") if text is None else read_selector(str(text))
+    return ConfigRecord(metadata["name"], tuple(WorkerName(str(name)) for name in clusters), selector, problem)
 
 
-def check_health(check: CheckRecord, config: ConfigRecord | None, clusters: Mapping[str, Health]) -> Health:
+def check_health(check: CheckRecord, config: ConfigRecord | None, clusters: Mapping[WorkerName, Health]) -> Health:
     """Judge a check by the clusters that it leads to."""
     if check.problem:
         return Health(is_active=False, reason="BadConfig", message=_bad_config(check.problem))
     if config is None:
         missing = f'multikueueconfigs.{KUEUE_GROUP} "{check.config}" not found'
         return Health(is_active=False, reason="BadConfig", message=_bad_config(missing))
+    if config.problem:
+        return Health(is_active=False, reason="BadConfig", message=_bad_config(config.problem))
+    if not config.clusters:
+        nobody = f"no worker has labels that match annotation {CLUSTER_SELECTOR}"
+        return Health(is_active=False, reason="NoUsableClusters", message=_remark(nobody, check))
     missing_clusters = [name for name in config.clusters if name not in clusters]
     inactive = [name for name in config.clusters if name in clusters and not clusters[name].is_active]
     usable = len(config.clusters) - len(missing_clusters) - len(inactive)

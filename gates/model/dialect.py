@@ -24,13 +24,13 @@ class GateEntry:
     name: str
     position: str = ""
     state: str = ""
-    """How it stands: a cluster writes the field of its dialect."""
+    """Its state: a cluster writes the field of its dialect."""
     changed_ns: int | None = None
-    """Since when it stands so; an entry of our gate that says Open always tells."""
+    """Since when it has that state; always set in an entry of our gate that says Open."""
 
 
 def is_open(entry: GateEntry, dialect: GateDialect) -> bool:
-    """Tell whether a status entry permits preemption; anything but Open blocks."""
+    """Return whether a status entry permits preemption; anything but Open blocks."""
     return bool(getattr(entry, dialect.state_field) == OPEN)
 
 

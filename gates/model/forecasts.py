@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from config.api.identifiers import ReplicaUID, WorkerName
 from config.api.meta import Obj
 from engine.forecasting.forecast import Cost, Flavors, Forecast, ForecastVerdict, ForecastVictim
 from engine.forecasting.verification import Evicted, ForecastResult, Replay
-from gates.model.names import ReplicaUID
 from gates.model.pod_records import PodRecord, pod_entry, read_pod_entry
 from gates.model.record_entries import moment_entry, read_moment
 
@@ -24,7 +24,7 @@ MAX_VICTIMS: Final = 50
 class ForecastRecord:
     """One forecast that was acted on."""
 
-    cluster: str
+    cluster: WorkerName
     replica_uid: ReplicaUID
     opened_ns: int
     """The start of the window, which tells the openings of one replica apart."""
@@ -35,7 +35,7 @@ class ForecastRecord:
     pods: PodRecord | None = None
     """The same about the pods that the Workload brings; None where they are not forecast."""
 
-    def is_about(self, cluster: str, replica_uid: ReplicaUID, opened_ns: int) -> bool:
+    def is_about(self, cluster: WorkerName, replica_uid: ReplicaUID, opened_ns: int) -> bool:
         """Tell whether this is the record of an opening."""
         return (self.cluster, self.replica_uid, self.opened_ns) == (cluster, replica_uid, opened_ns)
 
@@ -91,7 +91,7 @@ def parse_record(text: str | None) -> ForecastRecord | None:
         if entry["victimsLeftOut"]:
             return None
         return ForecastRecord(
-            cluster=str(entry["cluster"]),
+            cluster=WorkerName(str(entry["cluster"])),
             replica_uid=ReplicaUID(str(entry["replicaUID"])),
             opened_ns=int(entry["openedAtUnixNano"]),
             forecast=_forecast(entry),

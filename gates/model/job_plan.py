@@ -27,6 +27,17 @@ class ObjectVersion:
 
 
 @dataclass(frozen=True, slots=True)
+class RemovedJob:
+    """A remote job that goes: exactly this object, so that a successor of the same name stays."""
+
+    kind: str
+    """Group, version and kind, as `gates.jobs.kinds` names them."""
+    name: str
+    """It is in the Workload's namespace."""
+    uid: str
+
+
+@dataclass(frozen=True, slots=True)
 class PlannedJob:
     """The operations on one job, and the versions of it on hub and worker for which they were decided."""
 

@@ -7,6 +7,8 @@ Workload says what becomes of it.
 from dataclasses import dataclass
 from enum import StrEnum
 
+from config.api.identifiers import WorkerName
+
 
 class WorkerNews(StrEnum):
     """What a snapshot found about a worker that this process has not noted yet."""
@@ -41,84 +43,84 @@ class WorkerNews(StrEnum):
 class NoteGateEvidence:
     """Note what the replica shows about the worker's support of preemption gates."""
 
-    cluster: str
+    cluster: WorkerName
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimGateTrial:
     """Let this Workload, and no other, find out whether the worker still ignores gates."""
 
-    cluster: str
+    cluster: WorkerName
 
 
 @dataclass(frozen=True, slots=True)
 class NoteAbsence:
     """Note that the worker is missing from now on."""
 
-    cluster: str
+    cluster: WorkerName
 
 
 @dataclass(frozen=True, slots=True)
 class NoteUnlisted:
     """Note that the Workload's check does not lead to the worker from now on."""
 
-    cluster: str
+    cluster: WorkerName
 
 
 @dataclass(frozen=True, slots=True)
 class NoteListed:
     """Note that the Workload's check leads to the worker."""
 
-    cluster: str
+    cluster: WorkerName
 
 
 @dataclass(frozen=True, slots=True)
 class RequestForecast:
     """Have a missing forecast made in the background, or wait for the model to catch up; the Workload is woken then."""
 
-    cluster: str
+    cluster: WorkerName
 
 
 @dataclass(frozen=True, slots=True)
 class HoldPromise:
     """Hold the quota that the Workload will take on this worker, and on no other, until its replica is there."""
 
-    cluster: str
+    cluster: WorkerName
 
 
 @dataclass(frozen=True, slots=True)
 class ReleasePromise:
     """Hold no quota on this worker any longer."""
 
-    cluster: str
+    cluster: WorkerName
 
 
 @dataclass(frozen=True, slots=True)
 class FollowForecast:
     """Follow what the worker does after a gate was opened on a forecast."""
 
-    cluster: str
+    cluster: WorkerName
 
 
 @dataclass(frozen=True, slots=True)
 class UnfollowForecast:
     """Follow that no longer."""
 
-    cluster: str
+    cluster: WorkerName
 
 
 @dataclass(frozen=True, slots=True)
 class FollowPodForecast:
     """Follow what becomes of the Workload's pods after a gate was opened on a forecast of them."""
 
-    cluster: str
+    cluster: WorkerName
 
 
 @dataclass(frozen=True, slots=True)
 class UnfollowPodForecast:
     """Follow that no longer."""
 
-    cluster: str
+    cluster: WorkerName
 
 
 LocalAction = (

@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from config.api.identifiers import ClusterUID, WorkerName
 from config.names import DOMAIN, ORIGIN_LABEL
+from gates.targets.rules import CLUSTER_NAMES
 
 GATE_OPENINGS: Final = f"{DOMAIN}/gate-openings"
 """On a hub Workload: which gates were opened when."""
@@ -23,9 +25,9 @@ OUT_OF_SYNC: Final = f"{DOMAIN}/out-of-sync"
 FORECAST: Final = f"{DOMAIN}/forecast"
 """On a hub Workload: what was forecast when the last gate was opened, and what became of it."""
 HUB: Final = f"{DOMAIN}/hub"
-"""On an object of ours on a worker: the UID of the hub's namespace kube-system."""
+"""On this hub's object on a worker: the UID of the hub's namespace kube-system."""
 HUB_UID: Final = f"{DOMAIN}/hub-uid"
-"""On an object of ours on a worker: the UID of the hub's object that it copies."""
+"""On this hub's object on a worker: the UID of the hub's object that it copies."""
 SPEC_DIGEST: Final = f"{DOMAIN}/spec-digest"
 """On a replica: the digest of the hub's spec that it was made from."""
 CLUSTER: Final = f"{DOMAIN}/cluster"
@@ -51,9 +53,9 @@ class HubIdentity:
     """Which hub we are, as the workers' objects say it."""
 
     origin: str
-    hub: str
+    hub: ClusterUID
 
-    def owns(self, origin: str, hub: str) -> bool:
+    def owns(self, origin: str, hub: ClusterUID) -> bool:
         """Tell whether an object with these marks is ours."""
         return bool(origin) and origin == self.origin and hub == self.hub
 
@@ -63,14 +65,14 @@ def origin_of(metadata: Mapping[str, Any]) -> str:
     return _mark(metadata, "labels", ORIGIN_LABEL)
 
 
-def hub_of(metadata: Mapping[str, Any]) -> str:
+def hub_of(metadata: Mapping[str, Any]) -> ClusterUID:
     """Return the hub that an object on a worker names."""
-    return _mark(metadata, "annotations", HUB)
+    return ClusterUID(_mark(metadata, "annotations", HUB))
 
 
-def cluster_of(metadata: Mapping[str, Any]) -> str:
+def cluster_of(metadata: Mapping[str, Any]) -> WorkerName:
     """Return the worker's name under which an object was written; earlier versions wrote none."""
-    return _mark(metadata, "annotations", CLUSTER)
+    return WorkerName(_mark(metadata, "annotations", CLUSTER))
 
 
 def hub_uid_of(metadata: Mapping[str, Any]) -> str:
@@ -86,9 +88,9 @@ def _mark(metadata: Mapping[str, Any], where: str, name: str) -> str:
 
 
 def copied_annotations(annotations: Mapping[str, str] | None) -> dict[str, str]:
-    """Return the annotations that go along to a worker: not our own, which speak of the hub's object only."""
+    """Return the annotations that go along to a worker: not those that speak of the hub's object only."""
     return {
         key: value
         for key, value in (annotations or {}).items()
-        if key != _LAST_APPLIED and not key.startswith(f"{DOMAIN}/")
+        if key not in (_LAST_APPLIED, CLUSTER_NAMES) and not key.startswith(f"{DOMAIN}/")
     }

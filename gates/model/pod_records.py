@@ -29,7 +29,7 @@ class PodWitness:
     """What was seen of the pods of a replica whose gate was opened."""
 
     landed: Landed = field(default_factory=Landed)
-    anew: PodOutlook | None = None
+    again: PodOutlook | None = field(default=None, metadata={"formerly": "anew"})
     """What would have been said when the first pod arrived."""
     missed: str = ""
     """Why not everything was seen; empty when it was."""

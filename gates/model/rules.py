@@ -62,6 +62,10 @@ class Rule(StrEnum):
     """A replica is admitted, and a job of an earlier attempt is still being deleted there (G6b-leaving)."""
     WAITS_FOR_LOSERS = "waits-for-losers"
     """A replica is admitted, and another worker still has a job that has to go first (G6b-losers)."""
+    GIVEN_UP = "given-up"
+    """Pending for longer than it may wait: no worker admitted it."""
+    TARGETS_INVALID = "targets-invalid"
+    """Pending, and an annotation that chooses workers cannot be read, or job and Workload disagree."""
     OPENINGS_UNREADABLE = "openings-unreadable"
     """The record of openings cannot be read (G7-unreadable)."""
     OPENINGS_LOST = "openings-lost"
@@ -151,4 +155,4 @@ FORMER_CODES: Final = {
     "G9-checks": Rule.WAITS_FOR_CHECKS,
     "G9-component": Rule.FOLLOWS_SIBLINGS,
 }
-"""What journals of older versions call the rules. P5 meant two rows; which one is told by the Workload beside it."""
+"""What journals of older versions call the rules. P5 meant two rows; the Workload beside it shows which one."""

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from config.api.meta import NANOSECONDS
 
@@ -36,6 +37,17 @@ class UngatedPolicy(StrEnum):
     SEQUENTIAL = "sequential"
 
 
+DEFAULT_UNGATED: Final = UngatedPolicy.SEQUENTIAL
+"""For a worker that the configuration does not name."""
+
+
+class GiveUpState(StrEnum):
+    """What becomes of the check of a Workload that no worker admitted in time."""
+
+    RETRY = "Retry"
+    REJECTED = "Rejected"
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Durations are nanoseconds."""
@@ -59,3 +71,6 @@ class Settings:
     skip_futile: bool = False
     forecast_round_ns: int = 30 * SECOND
     """How long the worker that is forecast to fit is tried alone."""
+    give_up_after_ns: int = 0
+    """How long a Workload may wait for a worker; 0 for as long as it takes."""
+    give_up_state: GiveUpState = GiveUpState.RETRY

@@ -1,4 +1,4 @@
-"""A Workload spec reduced to what tells whether a replica has drifted, without keeping its pod templates."""
+"""A Workload spec reduced to what shows whether a replica has drifted, without keeping its pod templates."""
 
 import hashlib
 from dataclasses import dataclass

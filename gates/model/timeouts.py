@@ -38,14 +38,17 @@ def check_timeout(annotations: Mapping[str, str]) -> CheckTimeout:
         return _refused(text, f"; it {error}")
     if timeout < _LEAST:
         return _refused(text)
-    short = timeout < SHORT_PREEMPTION_TIMEOUT
-    remark = f"its preemption timeout of {format_duration(timeout)} is short: victims rarely end within it"
-    return CheckTimeout(nanoseconds_of(timeout), remark if short else "")
+    return CheckTimeout(nanoseconds_of(timeout), is_short(timeout) if timeout < SHORT_PREEMPTION_TIMEOUT else "")
 
 
 def with_timeout(settings: Settings, own: CheckTimeout) -> Settings:
     """Return the settings for Workloads of a check."""
     return settings if own.timeout_ns is None else replace(settings, timeout_ns=own.timeout_ns)
+
+
+def is_short(timeout: timedelta) -> str:
+    """Say that a timeout leaves victims little time."""
+    return f"its preemption timeout of {format_duration(timeout)} is short: victims rarely end within it"
 
 
 def _refused(text: str, why: str = "") -> CheckTimeout:

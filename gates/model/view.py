@@ -9,36 +9,18 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from config.api.meta import Condition, ObjectKey
+from config.api.identifiers import NO_REPLICA, ReplicaUID, WorkerName
+from config.api.meta import Condition
 from engine.forecasting.forecast import Forecast
 from engine.pod_outlook.values import PodOutlook
-from gates.model.forecasts import ForecastRecord, Witness
-from gates.model.job_plan import PlannedJob
+from gates.model.forecasts import Witness
+from gates.model.hub_workload import HubWorkload
+from gates.model.job_plan import PlannedJob, RemovedJob
 from gates.model.local_actions import WorkerNews
-from gates.model.names import NO_REPLICA, ReplicaUID
+from gates.model.openings import Steady
 from gates.model.pod_records import PodWitness
-
-
-class CheckState(StrEnum):
-    """States of an entry in `status.admissionChecks`."""
-
-    PENDING = "Pending"
-    READY = "Ready"
-    RETRY = "Retry"
-    REJECTED = "Rejected"
-
-
-class Ownership(StrEnum):
-    """What the hub knows about the job that owns the Workload."""
-
-    MANAGED = "managed"
-    NOT_MANAGED = "not-managed"
-    NO_ADAPTER = "no-adapter"
-    UNSUPPORTED = "unsupported"
-    """The job asks for something that is not supported across clusters."""
-    OWNERLESS = "ownerless"
-    UNKNOWN = "unknown"
-    """The job cannot be read, or is absent: the Workload is not rejected for that, and nothing is dispatched."""
+from gates.targets.matching import MILLION
+from gates.targets.rules import Exclusion, ExclusionRule
 
 
 class Drift(StrEnum):
@@ -75,7 +57,7 @@ class JobSync(StrEnum):
     NONE = "none"
     CREATE = "create"
     VERIFY = "verify"
-    """The Workload is over without a job of ours: make sure that no foreign job is in its place."""
+    """The Workload is over without a job of this hub: make sure that no foreign job is in its place."""
     COPY_STATUS = "copy-status"
     FORWARD = "forward"
     """The hub's job changed in a way that is forwarded to the running remote job."""
@@ -88,16 +70,6 @@ class JobSync(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
-    """The Workload's entry for our AdmissionCheck."""
-
-    name: str
-    state: CheckState
-    message: str = ""
-    retry_count: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Replica:
     """A replica on a worker that carries our origin and this hub Workload's UID."""
 
@@ -106,6 +78,10 @@ class Replica:
     conditions: Mapping[str, Condition]
     has_gate: bool
     gate_open: bool = False
+    gate_shown: bool = True
+    """The worker's Kueue showed on this replica that it knows of the gate; one that ignores gates never does."""
+    preempted_ns: int | None = None
+    """When others were last preempted for it although its gate was closed all the time, on the worker's clock."""
     made_ungated: bool = False
     """It was created without a gate, because its worker was the only one, or its window was open."""
     created_ns: int = 0
@@ -122,12 +98,22 @@ class Replica:
     """It bears Kueue's finalizer, without which it cannot go."""
 
     @property
+    def has_yet_to_show(self) -> bool:
+        """Return whether nothing shows yet that its closed gate is honoured."""
+        return self.has_gate and not self.gate_open and not self.gate_shown
+
+    @property
+    def lost_gate(self) -> bool:
+        """Return whether it was created with a gate that is gone, as one that a conversion of its API drops is."""
+        return not self.has_gate and not self.made_ungated
+
+    @property
     def removable(self) -> bool:
-        """Tell whether there is anything left to do to have it removed."""
+        """Return whether there is anything left to do to have it removed."""
         return not self.leaving or self.in_use
 
     def is_true(self, condition: str) -> bool:
-        """Tell whether a condition is True."""
+        """Return whether a condition is True."""
         found = self.conditions.get(condition)
         return found is not None and found.status == "True"
 
@@ -151,7 +137,7 @@ NEVER_OUT_OF_SYNC: Final = OutOfSync()
 class WorkerView:
     """One worker cluster as seen for this Workload."""
 
-    name: str
+    name: WorkerName
     position: int | None
     """Index in the MultiKueueConfig's list, which is the order of preference; None when it is no longer listed."""
     reach: Reach = Reach.SYNCED
@@ -163,6 +149,21 @@ class WorkerView:
     lost_for_ns: int | None = None
     """How long it has been unreachable, by a clock that cannot be set; None where only `lost_since_ns` is known."""
     gates: GateSupport = GateSupport.HONOURED
+    """Whether gates are known to hold for this Workload there, now."""
+    ungated_allowed: bool = False
+    """Its policy is to use it like one that honours gates, whatever it does."""
+    exclusion: Exclusion | None = None
+    """The rule that keeps the Workload from it; None if it may go there."""
+    group_preference: int = 0
+    """Above 0 where others of the Workload's affinity group are, below 0 where those of its anti-affinity group are."""
+    weight: int = MILLION
+    """In millionths: among equals, the worker with more is preferred."""
+    price: int = 0
+    """What an hour of the Workload costs there, in millionths."""
+    is_silent: bool = False
+    """Its Kueue has not reacted to another Workload's replica for a while, so nothing is tried there."""
+    answers: bool = True
+    """It answered a probe for this Workload a moment ago."""
     replica: Replica | None = None
     foreign_replica: bool = False
     """A Workload of the same name that is not ours blocks the replica."""
@@ -176,6 +177,8 @@ class WorkerView:
     """All its jobs that are to go were deleted and are only waited for; they may still run."""
     job_kept: bool = False
     """Other Workloads of the hub's job run in it there, so that it stays when this one goes."""
+    jobs_to_remove: tuple[RemovedJob, ...] = ()
+    """Its jobs that are to go with the Workload and were not deleted yet."""
     removal_tried_ns: int = 0
     """For how long this process has been waiting for a job there to be gone, so that another worker's may begin."""
     job_ended: bool = False
@@ -218,145 +221,38 @@ class WorkerView:
 
     @property
     def removable(self) -> bool:
-        """Tell whether it holds an object that we created and have not deleted yet."""
+        """Return whether it holds an object that we created and have not deleted yet."""
         replica = self.replica is not None and self.replica.removable
         stale = bool(self.stale_uid) and not self.stale_leaving
         return replica or stale or (self.job_present and not self.job_leaving and not self.job_kept)
 
     @property
+    def may_ignore_gates(self) -> bool:
+        """Return whether a replica there has to be expected to preempt while its gate is closed."""
+        return self.gates is not GateSupport.HONOURED and not self.ungated_allowed
+
+    @property
     def listed(self) -> bool:
-        """Tell whether the cluster is still part of the configuration."""
+        """Return whether the cluster is still part of the configuration."""
         return self.position is not None
 
     @property
-    def order(self) -> tuple[int, str]:
+    def keeps_replica(self) -> bool:
+        """Return whether its replica stays although the worker is cordoned: it has quota, or may preempt already."""
+        replica, excluded = self.replica, self.exclusion
+        if excluded is None or excluded.rule is not ExclusionRule.CORDONED or replica is None or replica.leaving:
+            return False
+        return replica.is_true("QuotaReserved") or replica.gate_open or not replica.has_gate
+
+    @property
+    def preference(self) -> tuple[int, int, int]:
+        """Return how workers compare that are equally suitable: by groups, then weight, then price; the least first."""
+        return (-self.group_preference, -self.weight, self.price)
+
+    @property
+    def order(self) -> tuple[int, WorkerName]:
         """Return the deterministic tie-break between workers."""
         return (self.position if self.position is not None else 1 << 30, self.name)
-
-
-@dataclass(frozen=True, slots=True)
-class Steady:
-    """A reading of a clock that cannot be set. Two readings can be compared only if they are of the same clock."""
-
-    clock: str
-    at_ns: int
-
-
-@dataclass(frozen=True, slots=True)
-class Opening:
-    """A gate opening that was decided: on the hub object before the worker is touched."""
-
-    cluster: str
-    replica_uid: ReplicaUID
-    """Empty for a replica without a gate, whose creation is its opening."""
-    opened_ns: int
-    """The start of the window by the wall clock, which people read."""
-    attempt: str = ""
-    """The hub's attempt that it belongs to; empty in a record of an earlier version."""
-    steady: Steady | None = None
-    """The start of the window by the steady clock, which the window is measured with."""
-    took_effect: bool = False
-    """The worker was seen to have taken it, so that its window began no later than recorded."""
-    nudges: int = 0
-    """How often the gate was closed and opened again, because the worker's Kueue had missed the opening."""
-    nudged: Steady | None = None
-    """When it was last closed for that."""
-    entry_ns: int = 0
-    """The time in the gate's entry on the worker, which tells our opening from another's; 0 if unknown."""
-    by_others: int = 0
-    """How often the gate was found open in this attempt although this process had not opened it."""
-    turn: Steady | None = None
-    """When the worker's window first began: opening the gate again within it does not make it a new window."""
-    based_on: str = ""
-    """The version of the replica under which it was first sent; empty if that is not known."""
-    sent_within_ns: int = 0
-    """For how long after its start it may be sent, as the timeout was then; 0 if that is not known."""
-
-
-@dataclass(frozen=True, slots=True)
-class Winner:
-    """The replica that was chosen to run: on the hub object before its job is created."""
-
-    cluster: str
-    replica_uid: ReplicaUID
-    attempt_ns: int
-    """Since when the hub's quota is reserved, which tells one attempt from the next."""
-
-
-@dataclass(frozen=True, slots=True)
-class Component:
-    """Place of a Workload among the component Workloads of one job (LeaderWorkerSet)."""
-
-    complete: bool
-    is_primary: bool
-    sibling_clusters: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class HubWorkload:
-    """The hub's Workload, reduced to what decides."""
-
-    namespace: str
-    name: str
-    uid: str
-    resource_version: str
-    conditions: Mapping[str, Condition] = field(default_factory=dict)
-    deleted: bool = False
-    check: Check | None = None
-    other_checks_ready: bool = True
-    cluster_name: str = ""
-    nominated: tuple[str, ...] = ()
-    openings: tuple[Opening, ...] = ()
-    lost_openings: tuple[Opening, ...] = ()
-    """Openings that this process knows of and that the record no longer names."""
-    openings_unreadable: bool = False
-    """The record of openings is there and cannot be read, so any gate may have been opened a moment ago."""
-    evictions: int = 0
-    """How often the hub evicted the Workload, as far as Kueue counts it."""
-    winner: Winner | None = None
-    winner_unreadable: bool = False
-    """The record of the winner is there and cannot be read, so any worker may have been chosen."""
-    unreadable: tuple[str, ...] = ()
-    """What is wrong with our records, one sentence each."""
-    round_started_ns: int | None = None
-    forecast: ForecastRecord | None = None
-    """The forecast behind the last opening."""
-    ownership: Ownership = Ownership.MANAGED
-    owner_text: str = ""
-    managed_by_path: str = "spec.managedBy"
-    elastic: bool = False
-    replaces_slice: bool = False
-    component: Component | None = None
-    topology_due: bool = False
-    """The winner has a topology assignment that the hub's pod sets still wait for."""
-    job_readable: bool = True
-    """Whether it is known how the hub's job stands, be it that there is none."""
-    job_to_stop: bool = False
-    """The hub's job still says that it runs, as the remote job did last."""
-
-    @property
-    def key(self) -> ObjectKey:
-        """Return namespace and name."""
-        return ObjectKey(self.namespace, self.name)
-
-    @property
-    def attempt_ns(self) -> int:
-        """Return since when the hub's quota is reserved."""
-        reserved = self.conditions.get("QuotaReserved")
-        return reserved.last_transition_ns if reserved is not None else 0
-
-    @property
-    def attempt(self) -> str:
-        """Name the hub's attempt: equal for as long as it keeps its quota, and another one whenever it got it again.
-
-        The time alone has whole seconds, and a clock may be set; Kueue's count of evictions tells apart what it cannot.
-        """
-        return f"{self.attempt_ns}/{self.evictions}"
-
-    def is_true(self, condition: str) -> bool:
-        """Tell whether a condition is True."""
-        found = self.conditions.get(condition)
-        return found is not None and found.status == "True"
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,6 +276,6 @@ class WorkloadView:
         holders = tuple(w for w in listed if w.replica is not None and w.reach is Reach.SYNCED)
         object.__setattr__(self, "holders", holders)
 
-    def worker(self, name: str) -> WorkerView | None:
+    def worker(self, name: WorkerName) -> WorkerView | None:
         """Find a worker by name."""
         return next((worker for worker in self.workers if worker.name == name), None)

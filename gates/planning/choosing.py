@@ -1,27 +1,31 @@
 """Which worker would get a job that is planned, by the dispatcher and the policy that are configured, and why.
 
 The daemon's own functions decide, over a view in which every worker that would preempt asks at the same moment; so a
-plan says "the first to ask" where only the order of arrival would tell. Pure; equal input gives an equal answer.
+plan says "the first to ask" where only the order of arrival would decide. Pure; equal input gives an equal answer.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from config.api.identifiers import NO_WORKER, WorkerName
 from engine.forecasting.forecast import ForecastVerdict
 from engine.planning.prospect import Outlook
 from engine.planning.sizes import Sizes
 from gates.decision.dispatch import nominate
 from gates.decision.policies import Candidate, Pick, choose, usable
+from gates.model.hub_workload import HubWorkload
 from gates.model.settings import Dispatcher, GatePolicy, Settings, UngatedPolicy
-from gates.model.view import GateSupport, HubWorkload, Reach, WorkerView, WorkloadView
+from gates.model.view import GateSupport, Reach, WorkerView, WorkloadView
+from gates.targets.matching import MILLION
+from gates.targets.rules import Exclusion
 
 
 @dataclass(frozen=True, slots=True)
 class Prospect:
     """What is known about a planned job on one worker."""
 
-    name: str
+    name: WorkerName
     position: int
     reach: Reach = Reach.SYNCED
     problem: str = ""
@@ -30,11 +34,16 @@ class Prospect:
     reliable: bool = True
     gates: GateSupport = GateSupport.HONOURED
     sizes: Sizes | None = None
+    exclusion: Exclusion | None = None
+    """The rule that keeps the job from it."""
+    group_preference: int = 0
+    weight: int = MILLION
+    price: int = 0
 
     @property
     def takes(self) -> bool:
-        """Tell whether the worker would admit the job, with or without preemption."""
-        return self.verdict in (ForecastVerdict.FITS, ForecastVerdict.PREEMPTS)
+        """Return whether the worker would admit the job, with or without preemption."""
+        return self.exclusion is None and self.verdict in (ForecastVerdict.FITS, ForecastVerdict.PREEMPTS)
 
     @property
     def verdict(self) -> ForecastVerdict | None:
@@ -46,20 +55,23 @@ class Prospect:
 class PlannedWorker:
     """The worker that would get the job; no name if none would."""
 
-    worker: str
+    worker: WorkerName
     why: str
     others: tuple[str, ...] = ()
-    """Those that may get it as well, where only the order of arrival tells."""
+    """Those that may get it as well, where only the order of arrival decides."""
 
 
-_NOBODY: Final = "no worker would admit it now"
-_NOBODY_KNOWN: Final = "no worker is known to admit it, and for some there is no forecast"
+ONLY_PREEMPTING: Final = "it is the only one that can make room by preemption"
+_NONE_ADMITS: Final = "no worker would admit it now"
+_NONE_IS_KNOWN: Final = "no worker is known to admit it, and for some there is no forecast"
 
 
 def choose_worker(
-    prospects: Sequence[Prospect], now_ns: int, settings: Settings, policies: Mapping[str, UngatedPolicy]
+    prospects: Sequence[Prospect], now_ns: int, settings: Settings, policies: Mapping[WorkerName, UngatedPolicy]
 ) -> PlannedWorker:
     """Choose among the workers of a job's check."""
+    if prospects and all(prospect.exclusion is not None for prospect in prospects):
+        return PlannedWorker(NO_WORKER, "every worker is ruled out")
     by_name = {prospect.name: prospect for prospect in prospects}
     group = WorkloadView(HubWorkload("", "planned", "", ""), tuple(_worker(prospect) for prospect in prospects))
     first = [by_name[name] for name in nominate(group, now_ns, settings, policies).clusters]
@@ -73,11 +85,13 @@ def choose_worker(
     asking = [prospect for prospect in first if prospect.verdict is ForecastVerdict.PREEMPTS]
     if asking:
         return _among_asking(asking, group, now_ns, settings)
-    return PlannedWorker("", _NOBODY if all(_is_certain(prospect) for prospect in prospects) else _NOBODY_KNOWN)
+    return PlannedWorker(
+        NO_WORKER, _NONE_ADMITS if all(_is_certain(prospect) for prospect in prospects) else _NONE_IS_KNOWN
+    )
 
 
 def _is_certain(prospect: Prospect) -> bool:
-    return prospect.verdict is ForecastVerdict.CANNOT
+    return prospect.exclusion is not None or prospect.verdict is ForecastVerdict.CANNOT
 
 
 def _worker(prospect: Prospect) -> WorkerView:
@@ -88,6 +102,10 @@ def _worker(prospect: Prospect) -> WorkerView:
         gates=prospect.gates,
         forecast=prospect.outlook.forecast if prospect.outlook is not None else None,
         forecast_reliable=prospect.reliable,
+        exclusion=prospect.exclusion,
+        group_preference=prospect.group_preference,
+        weight=prospect.weight,
+        price=prospect.price,
     )
 
 
@@ -111,7 +129,7 @@ def _among_asking(asking: list[Prospect], view: WorkloadView, now_ns: int, setti
     name = picked.worker.name if isinstance(picked, Pick) else asking[0].name
     others = tuple(prospect.name for prospect in asking if prospect.name != name)
     if not others:
-        return PlannedWorker(name, "it is the only one that can make room by preemption")
+        return PlannedWorker(name, ONLY_PREEMPTING)
     chosen = next(candidate.worker for candidate in queue if candidate.worker.name == name)
     if settings.policy is GatePolicy.LEAST_DISRUPTION and usable(chosen) is not None:
         return PlannedWorker(name, "LeastDisruption chooses it: its preemption disrupts least")

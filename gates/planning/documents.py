@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from config.api.identifiers import WorkerName
 from config.api.meta import NANOSECONDS, Obj, format_time
 from config.api.quantity import format_amount
 from engine.forecasting.forecast import ForecastVerdict, ForecastVictim
@@ -17,12 +18,18 @@ from gates.model.forecast_documents import (
     pod_victim_document,
     victim_document,
 )
+from gates.model.texts import GATES_NOT_HONOURED, GATES_NOT_KNOWN_YET
 from gates.model.view import GateSupport
 from gates.planning.choosing import PlannedWorker, Prospect
 from gates.planning.wanted import Wanted
+from gates.targets.matching import not_listed, unknown_names
 
 UNREACHABLE: Final = "Unreachable"
 FITS_BORROWING: Final = "FitsWithBorrowing"
+RULED_OUT: Final = "RuledOut"
+
+
+_NOTHING: Final[Obj] = {"victims": [], "missing": [], "largest": None, "pods": None, "notes": []}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +39,7 @@ class Route:
     cluster_queue: str
     check: str
     config: str
-    clusters: tuple[str, ...]
+    clusters: tuple[WorkerName, ...]
 
 
 def plan_document(
@@ -61,16 +68,26 @@ def plan_document(
             ],
         },
         "takes": any(prospect.takes for prospect in prospects),
-        "reachable": any(prospect.outlook is not None for prospect in prospects),
+        "reachable": any(each.outlook is not None or each.exclusion is not None for each in prospects),
         "chosen": {"worker": choice.worker, "why": choice.why, "others": list(choice.others)},
         "largest": {"podSet": pod_set, "atMost": MAX_SIZE, **_largest(prospects)},
         "workers": [_worker(prospect, now_ns) for prospect in prospects],
-        "remarks": [*wanted.remarks, f"assumes that ClusterQueue {route.cluster_queue} on the hub has quota for it"],
+        "remarks": [
+            *wanted.remarks,
+            *_named_in_vain(wanted, route),
+            f"assumes that ClusterQueue {route.cluster_queue} on the hub has quota for it",
+        ],
     }
 
 
+def _named_in_vain(wanted: Wanted, route: Route) -> list[str]:
+    names = unknown_names(wanted.targets, route.clusters)
+    return [not_listed(names)] if names else []
+
+
 def _largest(prospects: Sequence[Prospect]) -> Obj:
-    known = [(prospect.sizes, prospect.name) for prospect in prospects if prospect.sizes is not None]
+    eligible = (prospect for prospect in prospects if prospect.exclusion is None)
+    known = [(prospect.sizes, prospect.name) for prospect in eligible if prospect.sizes is not None]
     if not known:
         return {"withoutPreemption": None, "withPreemption": None}
     # The first of equals; with preemption first one that needs none.
@@ -82,23 +99,17 @@ def _largest(prospects: Sequence[Prospect]) -> Obj:
     }
 
 
-def _size_on(size: int, worker: str) -> Obj:
+def _size_on(size: int, worker: WorkerName) -> Obj:
     return {"size": size, "worker": worker if size else ""}
 
 
 def _worker(prospect: Prospect, now_ns: int) -> Obj:
     entry: Obj = {"name": prospect.name, "verdict": _verdict(prospect), "reliable": prospect.reliable}
+    if prospect.exclusion is not None:
+        return {**entry, **_NOTHING, "message": prospect.exclusion.text, "ruledOutBy": str(prospect.exclusion.rule)}
     outlook = prospect.outlook
     if outlook is None:
-        return {
-            **entry,
-            "message": prospect.problem,
-            "victims": [],
-            "missing": [],
-            "largest": None,
-            "pods": None,
-            "notes": [],
-        }
+        return {**entry, **_NOTHING, "message": prospect.problem}
     forecast = outlook.forecast
     notes = [*outlook.notes, *(forecast.labels), *_gate_notes(prospect)]
     if outlook.reduced:
@@ -114,6 +125,7 @@ def _worker(prospect: Prospect, now_ns: int) -> Obj:
         "missing": [_shortfall(each) for each in outlook.shortfalls]
         if forecast.verdict is ForecastVerdict.CANNOT
         else [],
+        "reducedCounts": dict(outlook.reduced or {}),
         "unsuitable": list(outlook.unsuitable) if forecast.verdict is ForecastVerdict.CANNOT else [],
         "largest": _sizes(prospect.sizes),
         "pods": _pods(outlook.pods),
@@ -122,6 +134,8 @@ def _worker(prospect: Prospect, now_ns: int) -> Obj:
 
 
 def _verdict(prospect: Prospect) -> str:
+    if prospect.exclusion is not None:
+        return RULED_OUT
     if prospect.outlook is None:
         return UNREACHABLE
     forecast = prospect.outlook.forecast
@@ -130,7 +144,9 @@ def _verdict(prospect: Prospect) -> str:
 
 def _gate_notes(prospect: Prospect) -> list[str]:
     if prospect.gates is GateSupport.MISSING and prospect.verdict is ForecastVerdict.PREEMPTS:
-        return ["its Kueue does not honour preemption gates: it would preempt as soon as it has a replica"]
+        return [f"{GATES_NOT_HONOURED}: it would preempt as soon as it has a replica"]
+    if prospect.gates is GateSupport.UNKNOWN and prospect.verdict is ForecastVerdict.PREEMPTS:
+        return [GATES_NOT_KNOWN_YET]
     return []
 
 

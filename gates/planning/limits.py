@@ -30,12 +30,22 @@ def check_metadata(metadata: Raw) -> None:
             raise ManifestFieldError(f"metadata.{name} has {size} bytes: must be at most {LARGEST_METADATA}")
 
 
+def too_many_pod_sets(place: str, count: int) -> str:
+    """Say how many pod sets are allowed."""
+    return f"{place} has {count} pod sets: must be at most {MOST_POD_SETS}"
+
+
+def too_many_containers(place: str, count: int) -> str:
+    """Say how many containers are allowed."""
+    return f"{place} have {count} containers in all: must be at most {MOST_CONTAINERS}"
+
+
 def check_pod_sets(pod_sets: object, place: str) -> None:
     """Refuse pod sets beyond the limits; anything but a list of maps is left to its reader."""
     if not isinstance(pod_sets, Sequence) or isinstance(pod_sets, str):
         return
     if len(pod_sets) > MOST_POD_SETS:
-        raise ManifestFieldError(f"{place} has {len(pod_sets)} pod sets: must be at most {MOST_POD_SETS}")
+        raise ManifestFieldError(too_many_pod_sets(place, len(pod_sets)))
     containers = 0
     for index, pod_set in enumerate(pod_sets):
         template = pod_set.get("template") if isinstance(pod_set, Mapping) else None
@@ -44,7 +54,7 @@ def check_pod_sets(pod_sets: object, place: str) -> None:
             raise ManifestFieldError(f"{where} has {size} bytes: must be at most {LARGEST_TEMPLATE}")
         containers += _containers(template)
     if containers > MOST_CONTAINERS:
-        raise ManifestFieldError(f"{place} have {containers} containers in all: must be at most {MOST_CONTAINERS}")
+        raise ManifestFieldError(too_many_containers(place, containers))
 
 
 def _containers(template: object) -> int:

@@ -1,4 +1,4 @@
-"""From a manifest to the Workload that Kueue on the hub would make of it, as far as a forecast looks.
+"""From a manifest to the Workload that Kueue on the hub would make of it, as far as a forecast needs it.
 
 Invariant: what comes out of here can be used by the engine; everything else is refused by the name of the field.
 """
@@ -17,6 +17,7 @@ from gates.jobs.kinds import JobKind
 from gates.jobs.podsets import pod_sets_of, priority_class_of
 from gates.jobs.reading import ManifestFieldError, block_at, text_at
 from gates.planning.limits import check_metadata, check_pod_sets
+from gates.targets.rules import NO_RULES, TargetRules, target_annotations, target_rules
 
 QUEUE_LABEL: Final = f"{KUEUE_GROUP}/queue-name"
 PRIORITY_LABEL: Final = f"{KUEUE_GROUP}/priority-class"
@@ -51,9 +52,10 @@ class Wanted:
     workload: str = ""
     """The name of its Workload; one that no object has, unless the manifest is a Workload."""
     priority: int | None = None
-    """Its priority, if the manifest itself tells it."""
+    """Its priority, if the manifest itself gives it."""
     priority_class: PrioritySource | None = None
     remarks: tuple[str, ...] = ()
+    targets: TargetRules = NO_RULES
 
 
 def read_wanted(raw: object, namespace: str, kinds: Mapping[str, JobKind]) -> Wanted:
@@ -117,8 +119,16 @@ def _of_workload(raw: Raw, namespace: str, name: str) -> Wanted:
         annotations=dict(block_at(metadata, "annotations")),
         labels=dict(block_at(metadata, "labels")),
         priority=spec.get("priority"),
+        targets=_targets(block_at(metadata, "annotations")),
         priority_class=PrioritySource(str(reference.get("group")), str(reference.get("name"))) if reference else None,
     )
+
+
+def _targets(annotations: Raw) -> TargetRules:
+    rules = target_rules(target_annotations({str(key): str(value) for key, value in annotations.items()}), {})
+    if rules.problem:
+        raise ManifestFieldError(f"metadata.annotations: {rules.problem}")
+    return rules
 
 
 def _of_job(raw: Raw, namespace: str, name: str, kind: JobKind) -> Wanted:
@@ -156,6 +166,7 @@ def _of_job(raw: Raw, namespace: str, name: str, kind: JobKind) -> Wanted:
             else PrioritySource(POD_CLASSES, priority_class_of(raw, pod_sets))
         ),
         remarks=tuple(remarks),
+        targets=_targets(annotations),
     )
     try:
         check_object(workload_of(wanted, 0, 0))

@@ -8,26 +8,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from config.api.identifiers import WorkerName
 from config.api.meta import Obj, format_time
 from gates.model.forecast_documents import forecast_document
 from gates.model.forecasts import ForecastRecord
-from gates.model.view import CheckState
+from gates.model.hub_workload import CheckState
+from gates.model.texts import moment
+from gates.reports.hub_state import hub_state
 from gates.wire.records import CheckEntry, HubRecord
-
-
-def phase_of(record: HubRecord, entry: CheckEntry | None) -> str:
-    """Return where a Workload stands, in one word."""
-    if record.is_true("Finished"):
-        return "Finished"
-    if not record.is_true("QuotaReserved"):
-        return "Queued"
-    if entry is None or entry.state is CheckState.PENDING:
-        return "Pending"
-    return "Admitted" if entry.state is CheckState.READY else str(entry.state)
 
 
 def workload_document(record: HubRecord, entry: CheckEntry | None) -> Obj:
     """Return what a list says about a Workload; `entry` is its MultiKueue admission check."""
+    state = hub_state(record, entry)
     waits = entry is not None and entry.state is CheckState.PENDING
     last = max(record.openings, key=lambda opening: opening.opened_ns, default=None)
     return {
@@ -37,14 +30,15 @@ def workload_document(record: HubRecord, entry: CheckEntry | None) -> Obj:
         "queue": record.queue,
         "clusterQueue": record.cluster_queue,
         "created": format_time(record.created_ns) if record.created_ns else "",
-        "phase": phase_of(record, entry),
+        "phase": state.phase,
+        "state": state.document(),
         "check": str(entry.state) if entry is not None else "",
         "cluster": record.cluster_name,
         "nominated": list(record.nominated),
         "gate": last.cluster if last is not None and waits else "",
         "forecast": str(record.forecast.result) if record.forecast is not None else "",
         "podForecast": str(record.forecast.pods.result) if record.forecast and record.forecast.pods else "",
-        "message": entry.message if entry is not None else "",
+        "message": state.message,
     }
 
 
@@ -60,11 +54,11 @@ def forecast_details(found: ForecastRecord) -> Obj:
     """Return a record of a forecast as a document."""
     return {
         "worker": found.cluster,
-        "opened": format_time(found.opened_ns),
+        "opened": moment(found.opened_ns),
         **forecast_document(found.forecast),
         "result": str(found.result),
         "resultMessage": found.message,
-        "verified": format_time(found.verified_ns) if found.verified_ns is not None else "",
+        "verified": moment(found.verified_ns),
     }
 
 
@@ -84,7 +78,7 @@ def recorded_gates(record: HubRecord, timeout_ns: int | None) -> list[Obj]:
 
 def gate_document(
     record: HubRecord,
-    worker: str,
+    worker: WorkerName,
     *,
     gate: str,
     asks_ns: int | None = None,
@@ -97,9 +91,9 @@ def gate_document(
         "name": record.name,
         "worker": worker,
         "gate": gate,
-        "asksSince": _moment(asks_ns),
-        "opened": _moment(opened_ns),
-        "windowEnds": _moment(ends_ns),
+        "asksSince": moment(asks_ns),
+        "opened": moment(opened_ns),
+        "windowEnds": moment(ends_ns),
     }
 
 
@@ -133,7 +127,3 @@ def overview(workers: Iterable[Mapping[str, Any]], numbers: WorkloadCounts) -> O
         "gates": dict(sorted(numbers.gates.items())),
         "forecasts": dict(sorted(numbers.forecasts.items())),
     }
-
-
-def _moment(ns: int | None) -> str:
-    return "" if ns is None else format_time(ns)

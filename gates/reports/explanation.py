@@ -2,13 +2,19 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
+from config.api.identifiers import NO_WORKER, WorkerName
 from config.api.meta import Obj, format_time
 from engine.forecasting.forecast import Forecast
 from engine.pod_outlook.values import PodOutlook
 from gates.model.forecast_documents import forecast_document, pod_outlook_document
 from gates.model.forecasts import ForecastRecord
-from gates.reports.describing import forecast_details, phase_of
+from gates.model.texts import moment
+from gates.reports.describing import forecast_details
+from gates.reports.hub_state import HubReason, HubState, hub_state
+from gates.reports.preemptions import RunningPreemption
+from gates.targets.rules import Exclusion
 from gates.wire.records import CheckEntry, HubRecord
 
 
@@ -44,21 +50,33 @@ class NextKind(StrEnum):
     GATE_HELD = "GateHeld"
     WINDOW_OPEN = "WindowOpen"
     NO_REQUEST = "NoRequest"
+    JOB_FOLLOWED = "JobFollowed"
+    """Its job runs on the worker, and the hub's job gets its status."""
     OTHER = "Other"
-    """Not about gates: the reason, or rule and actions, say what it is."""
+    """Not about gates: the rule, actions and reason say what it is."""
     FIX_NEEDED = "FixNeeded"
+    """Nothing, until the remedy of the state is applied, or an object that cannot be read is repaired."""
+    HUB_RESERVES_QUOTA = "HubReservesQuota"
+    REQUEUED = "Requeued"
+    """The hub puts it into its queue again, not before a time if one is given."""
+    OTHER_CHECKS = "OtherChecks"
+    """Workers are tried once the other admission checks are Ready."""
+    REMOVED = "Removed"
+    """It is being deleted; its replicas are removed."""
+    NOT_DISPATCHED = "NotDispatched"
+    """Without a MultiKueue admission check it is not sent to workers."""
     NOTHING = "Nothing"
     UNKNOWN = "Unknown"
 
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """What happens next, to whom, when, and why."""
+    """What happens next, on which worker, when, and why."""
 
     kind: NextKind
-    worker: str = ""
+    worker: WorkerName = NO_WORKER
     at_ns: int | None = None
-    other_worker: str = ""
+    other_worker: WorkerName = NO_WORKER
     """Whose window, or whose reserved quota, the worker waits for."""
     reason: str = ""
     rule: str = ""
@@ -86,13 +104,17 @@ class WorkerExplanation:
     is_reliable: bool = True
     pods: PodOutlook | None = None
     """What would become of its pods there; None where that is not forecast."""
+    preemption: RunningPreemption | None = None
+    """What its open gate leads to; None while it is closed."""
+    exclusion: Exclusion | None = None
+    """The rule that keeps the Workload from it."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenGateReport:
     """A gate that is open, since when, and until when its window lasts, if that is known."""
 
-    worker: str
+    worker: WorkerName
     opened_ns: int
     ends_ns: int | None
 
@@ -104,11 +126,33 @@ class WorkloadExplanation:
     workers: tuple[WorkerExplanation, ...]
     next: NextStep
     gates: tuple[OpenGateReport, ...] = ()
+    gives_up_ns: int | None = None
+    """When it is given up if no worker admits it; None if it is not."""
+
+
+def next_by_hub(state: HubState) -> NextStep | None:
+    """Return what happens next to a Workload that does not depend on workers; None if it does."""
+    if state.remedy:
+        return NextStep(NextKind.FIX_NEEDED)
+    kind = _NEXT_BY_HUB.get(state.reason)
+    return NextStep(kind, at_ns=state.requeue_at_ns) if kind is not None else None
+
+
+_NEXT_BY_HUB: Final = {
+    HubReason.FINISHED: NextKind.NOTHING,
+    HubReason.TERMINATING: NextKind.REMOVED,
+    HubReason.BACK_OFF: NextKind.REQUEUED,
+    HubReason.WAITS_FOR_QUOTA: NextKind.HUB_RESERVES_QUOTA,
+    HubReason.EVICTED: NextKind.REQUEUED,
+    HubReason.NO_CHECK: NextKind.NOT_DISPATCHED,
+    HubReason.WAITS_FOR_CHECKS: NextKind.OTHER_CHECKS,
+    HubReason.CHECK_RETRY: NextKind.REQUEUED,
+}
 
 
 def explanation_document(record: HubRecord, entry: CheckEntry | None, explanation: WorkloadExplanation) -> Obj:
     """Return an explanation as a document; `entry` is the Workload's MultiKueue admission check."""
-    last = record.forecast
+    last, state = record.forecast, hub_state(record, entry)
     return {
         "namespace": record.namespace,
         "name": record.name,
@@ -116,19 +160,21 @@ def explanation_document(record: HubRecord, entry: CheckEntry | None, explanatio
         "queue": record.queue,
         "clusterQueue": record.cluster_queue,
         "created": format_time(record.created_ns) if record.created_ns else "",
-        "phase": phase_of(record, entry),
+        "phase": state.phase,
+        "state": state.document(),
         "check": {"name": entry.name, "state": str(entry.state)} if entry is not None else None,
         "problem": "",
         "cluster": record.cluster_name,
         "nominated": list(record.nominated),
         "gates": [
-            {"worker": gate.worker, "opened": format_time(gate.opened_ns), "windowEnds": _moment(gate.ends_ns)}
+            {"worker": gate.worker, "opened": moment(gate.opened_ns), "windowEnds": moment(gate.ends_ns)}
             for gate in explanation.gates
         ],
         "workers": [_worker(worker) for worker in explanation.workers],
         "lastForecast": forecast_details(last) if last is not None else None,
         "lastPodForecast": _pod_forecast(last),
         "next": _next(explanation.next),
+        "givesUpAt": moment(explanation.gives_up_ns),
     }
 
 
@@ -142,6 +188,7 @@ def unreadable_document(namespace: str, name: str, problem: str) -> Obj:
         "clusterQueue": "",
         "created": "",
         "phase": "Unreadable",
+        "state": None,
         "check": None,
         "problem": problem,
         "cluster": "",
@@ -151,17 +198,20 @@ def unreadable_document(namespace: str, name: str, problem: str) -> Obj:
         "lastForecast": None,
         "lastPodForecast": None,
         "next": _next(NextStep(NextKind.FIX_NEEDED)),
+        "givesUpAt": "",
     }
 
 
 def _worker(worker: WorkerExplanation) -> Obj:
-    replica, forecast = worker.replica, worker.forecast
+    replica, forecast, excluded = worker.replica, worker.forecast, worker.exclusion
     return {
         "name": worker.name,
-        "replica": {"state": str(replica.state), "since": _moment(replica.since_ns), "message": replica.message},
+        "replica": {"state": str(replica.state), "since": moment(replica.since_ns), "message": replica.message},
         "gate": worker.gate,
         "forecast": {**forecast_document(forecast), "reliable": worker.is_reliable} if forecast is not None else None,
         "pods": pod_outlook_document(worker.pods) if worker.pods is not None else None,
+        "preemption": worker.preemption.document() if worker.preemption is not None else None,
+        "ruledOut": None if excluded is None else {"rule": str(excluded.rule), "message": excluded.text},
     }
 
 
@@ -169,7 +219,7 @@ def _next(step: NextStep) -> Obj:
     return {
         "kind": str(step.kind),
         "worker": step.worker,
-        "at": _moment(step.at_ns),
+        "at": moment(step.at_ns),
         "otherWorker": step.other_worker,
         "reason": step.reason,
         "rule": step.rule,
@@ -186,7 +236,3 @@ def _pod_forecast(record: ForecastRecord | None) -> Obj | None:
         "result": str(record.pods.result),
         "resultMessage": record.pods.message,
     }
-
-
-def _moment(ns: int | None) -> str:
-    return "" if ns is None else format_time(ns)

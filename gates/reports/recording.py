@@ -160,7 +160,7 @@ def _former_names(kind: Any) -> dict[str, str]:
 
 @cache
 def _leaves_open(kind: Any) -> bool:
-    """Tell whether a value of this type holds one of several classes, or something derived, somewhere."""
+    """Return whether a value of this type holds one of several classes, or something derived, somewhere."""
     if len(_classes(kind)) > 1:
         return True
     inner: Iterable[Any] = get_args(kind)

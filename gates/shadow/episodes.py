@@ -8,6 +8,7 @@ is judged in favour of the other controller: what a worker says of an eviction i
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from config.api.identifiers import WorkerName
 from engine.forecasting.forecast import Forecast, unsupported
 from engine.forecasting.verification import Evicted, ForecastResult
 from gates.assembly.gate_support import GRACE_NS
@@ -15,8 +16,10 @@ from gates.decision.ledger import observed_openings
 from gates.decision.verifying import judgement_of
 from gates.decision.windows import left_by_wall
 from gates.model.forecasts import ForecastRecord
+from gates.model.hub_workload import HubWorkload
+from gates.model.openings import Opening
 from gates.model.settings import SECOND, Settings
-from gates.model.view import GateSupport, HubWorkload, Opening, Reach, Replica, WorkerView, WorkloadView
+from gates.model.view import GateSupport, Reach, Replica, WorkerView, WorkloadView
 from gates.shadow.hindsight import Breach, Episode, LostWork, PreemptionStart, choices
 
 
@@ -34,7 +37,7 @@ class Memory:
     """What is known of one Workload."""
 
     episode: Episode
-    forecasts: Mapping[str, Forecast] = field(default_factory=dict)
+    forecasts: Mapping[WorkerName, Forecast] = field(default_factory=dict)
     """By worker: the last forecast that was made before the replica there might preempt."""
     openings: tuple[Opening, ...] = ()
     suspects: tuple[PreemptionStart, ...] = ()
@@ -45,14 +48,18 @@ class Memory:
         """Return everything whose end is not known."""
         return (*(start for start in self.episode.starts if start.result is ForecastResult.PENDING), *self.suspects)
 
-    def trial(self, cluster: str) -> ForecastRecord | None:
+    def trial(self, cluster: WorkerName) -> ForecastRecord | None:
         """Return the forecast to hold against what a worker does; None where nothing is under way."""
         start = next((each for each in reversed(self.pending) if each.cluster == cluster), None)
         return record_of(start) if start is not None else None
 
 
 def observe(
-    memory: Memory | None, view: WorkloadView, evidence: Mapping[str, CopyEvidence], now_ns: int, settings: Settings
+    memory: Memory | None,
+    view: WorkloadView,
+    evidence: Mapping[WorkerName, CopyEvidence],
+    now_ns: int,
+    settings: Settings,
 ) -> Memory | None:
     """Return what is known after an observation; None while the Workload has not been given to any worker."""
     memory = _current(memory, view.workload)
@@ -68,8 +75,8 @@ def observe(
 
 def loss_of(victim: Evicted, pods: int, running_since_ns: int | None, at_ns: int, start: PreemptionStart) -> LostWork:
     """Return what a victim lost; when it began to run is taken from the forecast if it does not say any more."""
-    told = start.forecast.victims if start.forecast is not None else ()
-    foreseen = next((each.running_since_ns for each in told if each.uid == victim.uid), None)
+    forecast = start.forecast.victims if start.forecast is not None else ()
+    foreseen = next((each.running_since_ns for each in forecast if each.uid == victim.uid), None)
     since_ns = running_since_ns if running_since_ns is not None else foreseen
     seconds = max(0, at_ns - since_ns) // SECOND if since_ns is not None else 0
     return LostWork(f"{victim.namespace}/{victim.name}", victim.uid, victim.reason, pods, seconds)
@@ -111,7 +118,7 @@ def _current(memory: Memory | None, workload: HubWorkload) -> Memory | None:
     return Memory(episode, openings=memory.openings)
 
 
-def _forecasts(memory: Memory, view: WorkloadView) -> Mapping[str, Forecast]:
+def _forecasts(memory: Memory, view: WorkloadView) -> Mapping[WorkerName, Forecast]:
     """Keep what was forecast while nothing could happen yet; for a replica without a gate, what was forecast first."""
     found = dict(memory.forecasts)
     for worker in view.listed:
@@ -128,8 +135,10 @@ def _note_gates(memory: Memory, view: WorkloadView, now_ns: int, settings: Setti
     known = WorkloadView(replace(view.workload, openings=standing), view.workers)
     memory = replace(memory, openings=standing)
     for opening in sorted(observed_openings(known), key=lambda each: (each.opened_ns, each.cluster)):
-        told, opened_ns = memory.forecasts.get(opening.cluster), opening.opened_ns
-        start = PreemptionStart(opening.cluster, opening.replica_uid, opened_ns, opened_ns, gated=True, forecast=told)
+        forecast, opened_ns = memory.forecasts.get(opening.cluster), opening.opened_ns
+        start = PreemptionStart(
+            opening.cluster, opening.replica_uid, opened_ns, opened_ns, gated=True, forecast=forecast
+        )
         memory = _begin(memory, view, start, now_ns, settings)
     return memory
 
@@ -146,7 +155,7 @@ def _has_ended(opening: Opening, view: WorkloadView) -> bool:
 
 
 def _note_ungated(
-    memory: Memory, view: WorkloadView, evidence: Mapping[str, CopyEvidence], now_ns: int, settings: Settings
+    memory: Memory, view: WorkloadView, evidence: Mapping[WorkerName, CopyEvidence], now_ns: int, settings: Settings
 ) -> Memory:
     """Suspect every replica without a gate, until it has preempted or is gone."""
     known = {start.replica_uid for start in (*memory.episode.starts, *memory.suspects)}
@@ -154,8 +163,10 @@ def _note_ungated(
     for worker in view.holders:
         replica = worker.replica
         if replica is not None and replica.uid not in known and not _is_gated(worker, replica):
-            told, since_ns = memory.forecasts.get(worker.name), memory.episode.attempt_ns
-            suspects.append(PreemptionStart(worker.name, replica.uid, since_ns, since_ns, gated=False, forecast=told))
+            forecast, since_ns = memory.forecasts.get(worker.name), memory.episode.attempt_ns
+            suspects.append(
+                PreemptionStart(worker.name, replica.uid, since_ns, since_ns, gated=False, forecast=forecast)
+            )
     memory = replace(memory, suspects=tuple(s for s in suspects if not s.losses and _may_still(s, view, evidence)))
     for suspect in suspects:
         if suspect.losses:
@@ -183,7 +194,11 @@ def _begin(memory: Memory, view: WorkloadView, start: PreemptionStart, now_ns: i
 
 
 def _judged(
-    start: PreemptionStart, view: WorkloadView, evidence: Mapping[str, CopyEvidence], now_ns: int, settings: Settings
+    start: PreemptionStart,
+    view: WorkloadView,
+    evidence: Mapping[WorkerName, CopyEvidence],
+    now_ns: int,
+    settings: Settings,
 ) -> PreemptionStart:
     if start.result is not ForecastResult.PENDING or evidence.get(start.cluster, CopyEvidence()).is_behind:
         return start
@@ -195,7 +210,7 @@ def _judged(
     return replace(start, result=judgement.result, message=judgement.message, verified_ns=now_ns)
 
 
-def _may_still(suspect: PreemptionStart, view: WorkloadView, evidence: Mapping[str, CopyEvidence]) -> bool:
+def _may_still(suspect: PreemptionStart, view: WorkloadView, evidence: Mapping[WorkerName, CopyEvidence]) -> bool:
     """Tell whether a replica without a gate may still preempt, or may have done so unseen."""
     worker = view.worker(suspect.cluster)
     replica = worker.replica if worker is not None else None
@@ -204,7 +219,7 @@ def _may_still(suspect: PreemptionStart, view: WorkloadView, evidence: Mapping[s
     return True
 
 
-def _with_losses(start: PreemptionStart, evidence: Mapping[str, CopyEvidence]) -> PreemptionStart:
+def _with_losses(start: PreemptionStart, evidence: Mapping[WorkerName, CopyEvidence]) -> PreemptionStart:
     """Add who was preempted; what was seen once stays, whatever becomes of the victim."""
     found = evidence.get(start.cluster)
     if found is None or start.result is not ForecastResult.PENDING:

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from config.api.identifiers import NO_WORKER, ReplicaUID, WorkerName
 from config.api.meta import NANOSECONDS
 from engine.forecasting.forecast import Forecast, ForecastVerdict
 from engine.forecasting.verification import FINAL, ForecastResult
 from gates.decision.policies import Candidate, Pick, choose, usable
-from gates.model.names import ReplicaUID
 from gates.model.settings import GatePolicy, Settings
 from gates.model.view import Reach, WorkerView, WorkloadView
 
@@ -57,7 +57,7 @@ class LostWork:
 class PreemptionStart:
     """A replica that was allowed to preempt: its gate was opened, or it had none and preempted."""
 
-    cluster: str
+    cluster: WorkerName
     replica_uid: ReplicaUID
     opened_ns: int
     since_ns: int
@@ -80,7 +80,7 @@ class PreemptionStart:
 class Breach:
     """Two clusters were allowed to preempt for one Workload within one timeout."""
 
-    first: str
+    first: WorkerName
     second: str
     first_ns: int
     second_ns: int
@@ -93,7 +93,7 @@ class PolicyOutcome:
     """What a policy would have done."""
 
     policy: GatePolicy
-    cluster: str
+    cluster: WorkerName
     """Empty if it would have opened none."""
     cost: PreemptionCost | None = field(metadata={"formerly": "toll"})
     """By the forecast; None if there was none to rely on."""
@@ -117,7 +117,7 @@ class Episode:
 
     @property
     def is_settled(self) -> bool:
-        """Tell whether everything that began is over."""
+        """Return whether everything that began is over."""
         return all(start.result in FINAL for start in self.starts)
 
     @property
@@ -195,7 +195,7 @@ def forecast_cost(forecast: Forecast | None) -> PreemptionCost | None:
 
 
 def choices(
-    view: WorkloadView, forecasts: Mapping[str, Forecast], first: str, now_ns: int, settings: Settings
+    view: WorkloadView, forecasts: Mapping[WorkerName, Forecast], first: WorkerName, now_ns: int, settings: Settings
 ) -> tuple[PolicyOutcome, ...]:
     """Return what each policy would have chosen in place of `first`, which was allowed to preempt now."""
     workers = [replace(w, forecast=forecasts.get(w.name)) for w in view.listed if w.reach is Reach.SYNCED]
@@ -242,7 +242,9 @@ def _policy_tally(policy: GatePolicy, episodes: Iterable[Episode]) -> PolicyTall
     return total
 
 
-def _choice(policy: GatePolicy, view: WorkloadView, first: str, now_ns: int, settings: Settings) -> PolicyOutcome:
+def _choice(
+    policy: GatePolicy, view: WorkloadView, first: WorkerName, now_ns: int, settings: Settings
+) -> PolicyOutcome:
     fitting = [worker for worker in view.listed if _says(worker, ForecastVerdict.FITS) and worker.name != first]
     if fitting and policy is not GatePolicy.FIRST_COME_FIRST_SERVED:
         return PolicyOutcome(policy, min(fitting, key=_borrowing).name, NOTHING)
@@ -252,11 +254,11 @@ def _choice(policy: GatePolicy, view: WorkloadView, first: str, now_ns: int, set
     at_ns = max(now_ns, asked + min(settings.grace_ns, settings.timeout_ns))
     picked = choose(queue, view, at_ns, replace(settings, policy=policy))
     if not isinstance(picked, Pick):
-        return PolicyOutcome(policy, "", None)
+        return PolicyOutcome(policy, NO_WORKER, None)
     return PolicyOutcome(policy, picked.worker.name, forecast_cost(usable(picked.worker)))
 
 
-def _queue(view: WorkloadView, first: str, now_ns: int) -> list[Candidate]:
+def _queue(view: WorkloadView, first: WorkerName, now_ns: int) -> list[Candidate]:
     """Return those that asked, and those that are forecast to; the one really chosen wins a tie."""
     found = []
     for worker in view.listed:
@@ -273,7 +275,7 @@ def _says(worker: WorkerView, verdict: ForecastVerdict) -> bool:
     return forecast is not None and forecast.verdict is verdict
 
 
-def _borrowing(worker: WorkerView) -> tuple[int, tuple[int, str]]:
+def _borrowing(worker: WorkerView) -> tuple[int, tuple[int, WorkerName]]:
     forecast = worker.forecast
     return (forecast.borrowing or 0 if forecast is not None else 0, worker.order)
 

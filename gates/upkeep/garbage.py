@@ -7,6 +7,7 @@ seen without a hub Workload twice, at least an interval apart.
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
+from config.api.identifiers import WorkerName
 from config.api.meta import ObjectKey
 from gates.jobs.belonging import is_ours
 from gates.jobs.records import JobRecord
@@ -18,7 +19,7 @@ from gates.wire.records import ReplicaRecord
 class Orphan(NamedTuple):
     """An object to be deleted; `kind` is empty for a Workload, else the kind of a job."""
 
-    cluster: str
+    cluster: WorkerName
     kind: str
     namespace: str
     name: str

@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from config.api.identifiers import ReplicaUID, WorkerName
 from gates.model import marks
-from gates.model.names import ReplicaUID
+from gates.model.openings import Opening, Steady, Winner
 from gates.model.settings import TIME_LIMIT_NS
-from gates.model.view import Opening, Steady, Winner
 
 MOST_OPENINGS: Final = 256
 """How many openings a record may hold; there is one for each cluster at most, and more are not ours."""
@@ -35,7 +35,7 @@ def parse_openings(text: str | None) -> tuple[Opening, ...]:
 
 def _opening(entry: Mapping[str, Any]) -> Opening:
     return Opening(
-        str(entry["cluster"]),
+        WorkerName(str(entry["cluster"])),
         ReplicaUID(str(entry["replicaUID"])),
         _moment(entry["openedAtUnixNano"]),
         attempt=str(entry.get("attempt") or ""),
@@ -48,6 +48,7 @@ def _opening(entry: Mapping[str, Any]) -> Opening:
         turn=_reading(entry.get("turn")),
         based_on=str(entry.get("basedOn") or ""),
         sent_within_ns=_moment(entry.get("sentWithinNanoseconds") or 0),
+        until_shown=entry.get("untilShown") is True,
     )
 
 
@@ -80,8 +81,9 @@ def _entry(opening: Opening) -> dict[str, Any]:
             entry[name] = {"clock": reading.clock, "nanoseconds": str(reading.at_ns)}
     if opening.based_on:
         entry["basedOn"] = opening.based_on
-    if opening.took_effect:
-        entry["tookEffect"] = True
+    for name, is_so in (("tookEffect", opening.took_effect), ("untilShown", opening.until_shown)):
+        if is_so:
+            entry[name] = True
     for name, number in (("entryUnixNano", opening.entry_ns), ("sentWithinNanoseconds", opening.sent_within_ns)):
         if number:
             entry[name] = str(number)
@@ -96,7 +98,9 @@ def parse_winner(text: str | None) -> Winner | None:
     try:
         entry = json.loads(text)
         return Winner(
-            str(entry["cluster"]), ReplicaUID(str(entry["replicaUID"])), int(entry["quotaReservedAtUnixNano"])
+            WorkerName(str(entry["cluster"])),
+            ReplicaUID(str(entry["replicaUID"])),
+            int(entry["quotaReservedAtUnixNano"]),
         )
     except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError):
         message = f"the record of the winner is {text!r}: expected {{cluster, replicaUID, quotaReservedAtUnixNano}}"

@@ -6,14 +6,17 @@ wrong with it is reported.
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from config.api.identifiers import ReplicaUID
 from gates.model import marks
 from gates.model.forecasts import ForecastRecord, parse_record
-from gates.model.names import ReplicaUID
 from gates.model.texts import cut
-from gates.model.view import Opening, OutOfSync
+from gates.model.view import OutOfSync
 from gates.wire.annotations import parse_openings, parse_winner
+
+if TYPE_CHECKING:
+    from gates.model.openings import Opening
 
 Value = TypeVar("Value")
 

@@ -53,7 +53,7 @@ def hub_status_patch(hub: HubRecord, check: str, action: PatchHubStatus, now_ns:
 
 
 def _check_patch(hub: HubRecord, check: str, action: PatchHubStatus, now_ns: int) -> Operations:
-    """Change the one entry of ours; its transition time moves only with its state."""
+    """Change Turnstile's own entry; its transition time moves only with its state."""
     found = next(((i, entry) for i, entry in enumerate(hub.checks) if entry.name == check), None)
     if found is None:
         return []
@@ -73,7 +73,7 @@ def _check_patch(hub: HubRecord, check: str, action: PatchHubStatus, now_ns: int
 def hub_annotation(
     action: RecordOpenings | StartRound | RecordWinner | RecordOutOfSync | RecordForecast,
 ) -> dict[str, str]:
-    """Return the annotation that a record of ours is kept in."""
+    """Return the annotation that a record is kept in."""
     match action:
         case RecordOpenings(openings=openings, forecast=forecast):
             along = {} if forecast is None else {marks.FORECAST: format_record(forecast)}
@@ -82,8 +82,9 @@ def hub_annotation(
             return {marks.FORECAST: format_record(record)}
         case StartRound(started_ns=started):
             return {marks.ROUND_STARTED: str(started)}
-        case RecordWinner(winner=winner):
-            return {marks.WINNER: format_winner(winner)}
+        case RecordWinner(winner=winner, openings=ledger):
+            with_ledger = {} if ledger is None else {marks.GATE_OPENINGS: format_openings(ledger)}
+            return {marks.WINNER: format_winner(winner), **with_ledger}
         case RecordOutOfSync(clusters=clusters):
             entries = {name: {"count": found.count, "replicaUID": found.replica_uid} for name, found in clusters}
             return {marks.OUT_OF_SYNC: json.dumps(entries, separators=(",", ":"), sort_keys=True)}
@@ -131,7 +132,7 @@ def condition_patch(order: tuple[str, ...], condition: Condition) -> Operations:
 
 
 def condition_entry(condition: Condition) -> Obj:
-    """Write a condition as it stands in `status.conditions`."""
+    """Write a condition as an entry of `status.conditions`."""
     entry = {
         "type": condition.type,
         "status": condition.status,

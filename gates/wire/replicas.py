@@ -5,6 +5,7 @@ A replica has no owner references and no finalizers, which belong to the hub's c
 
 import orjson
 
+from config.api.identifiers import NO_WORKER, WorkerName
 from config.api.meta import Obj
 from config.names import KUEUE_API_VERSION, MULTIKUEUE_NAME, ORIGIN_LABEL
 from gates.model import marks
@@ -13,7 +14,7 @@ from gates.wire.patches import Operations
 from gates.wire.records import HubRecord, ReplicaRecord
 
 
-def replica_of(hub: HubRecord, identity: HubIdentity, *, gated: bool, cluster: str = "") -> Obj:
+def replica_of(hub: HubRecord, identity: HubIdentity, *, gated: bool, cluster: WorkerName = NO_WORKER) -> Obj:
     """Make the Workload to create on the worker that is called `cluster`."""
     if not hub.document or hub.shape is None:
         raise ValueError(f"Workload {hub.namespace}/{hub.name} is finished or has no check: nothing to copy")

@@ -72,7 +72,7 @@ def cohorts(draw: st.DrawFn) -> list[Builder]:
 
 @st.composite
 def holders(draw: st.DrawFn, name: str) -> WorkloadBuilder:
-    """Return a workload that holds quota somewhere; whether it fits there is nobody's concern."""
+    """Return a workload that holds quota somewhere; whether it fits there does not matter here."""
     built = workload(name).queue("A").request(cpu=draw(amounts), memory=draw(amounts)).priority(draw(priorities))
     built = built.created(draw(minutes)).uid(f"{draw(st.integers(0, 9))}-{name}")
     built = built.holds(draw(st.sampled_from(QUEUES)), draw(st.sampled_from(FLAVORS)), since=draw(minutes))

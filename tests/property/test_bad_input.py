@@ -1,4 +1,4 @@
-"""Whatever stands in a manifest: an error that names it, or an object that every leaf of the engine can read."""
+"""Whatever a manifest contains: an error that names it, or an object that every leaf of the engine can read."""
 
 import contextlib
 import copy
@@ -23,7 +23,7 @@ from engine.vocabulary.features import FeatureGates
 from tests.property.odd_objects import CLUSTER_QUEUE, FLAVOR, WORKLOAD, Raw, odd_values, paths
 
 GATES = FeatureGates(priority_boost=True, preemption_cost=True, concurrent_admission=True)
-AROUND = ClusterFacts(GATES, {"resources": {"deviceClassMappings": [{}]}, "admissionFairSharing": {}})
+AROUND = ClusterFacts(GATES, configuration={"resources": {"deviceClassMappings": [{}]}, "admissionFairSharing": {}})
 
 
 @st.composite

@@ -12,7 +12,7 @@ KEYS = [ObjectKey("default", name) for name in "abc"]
 
 
 class CacheBesideACluster(RuleBasedStateMachine):
-    """A cluster with its history, a watch that lags behind, and answers of ours that are still on their way."""
+    """A cluster with its history, a watch that lags behind, and answers to our writes that are still on their way."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -91,9 +91,9 @@ class CacheBesideACluster(RuleBasedStateMachine):
     @precondition(lambda self: self.backup is not None)
     @rule(data=st.data(), bump=st.sampled_from([0, 1, 1000]))
     def restore(self, data: st.DataObject, bump: int) -> None:
-        """Go back to the backup. The counter goes on, as etcd's does with a bump, and everything is listed anew.
+        """Go back to the backup. The counter goes on, as etcd's does with a bump, and everything is listed again.
 
-        Answers of ours from before may arrive later, about writes that never were.
+        Answers to earlier writes may arrive later, about writes that never were.
         """
         self.stored, self.revision = dict(self.backup or {}), self.revision + bump
         late = [answer for answer in self.answers if data.draw(st.booleans())]
@@ -107,7 +107,7 @@ class CacheBesideACluster(RuleBasedStateMachine):
             self.cache.wrote(identity, identity.resource_version)
 
     @rule(data=st.data())
-    def list_anew(self, data: st.DataObject) -> None:
+    def list_again(self, data: st.DataObject) -> None:
         """List everything while our writes go on; the watch continues from the list."""
         self._list(data, KEYS)
 

@@ -9,6 +9,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from config.api.identifiers import ClusterUID
 from gates.jobs.copying import remote_job
 from gates.jobs.kinds import SHIPPED
 from gates.jobs.records import job_reader
@@ -19,7 +20,7 @@ from gates.model.view import JobSync
 
 Obj = dict[str, Any]
 
-US = HubIdentity("origin", "hub")
+US = HubIdentity("origin", ClusterUID("hub"))
 KINDS = {kind.kind: kind for kind in SHIPPED}
 NAMES = ("cpu", "gpu", "GPU", "spot")
 

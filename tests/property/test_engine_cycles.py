@@ -1,4 +1,4 @@
-"""Properties of cycles: quota is conserved, order of objects does not matter, nobody is in two places, and it ends."""
+"""Properties of cycles: quota is conserved, order of objects does not matter, nothing is in two places, and it ends."""
 
 from random import Random
 
@@ -12,7 +12,7 @@ from engine.cycles.simulation import Ending, Plan, QueueContents, Simulation, Si
 from engine.objects.configuration import FairSharing, KueueConfiguration
 from engine.objects.workloads import AdmittedWorkload, IdleWorkload
 from engine.reporting.status_writes import with_status
-from engine.search.nomination import Choices
+from engine.search.ties import Choices
 from engine.vocabulary.features import FeatureGates
 from tests.property.engine_clusters import QUEUES, Scenario, amounts, cohorts, holders, minutes, priorities, queues
 from tests.support.builders import Builder, WorkloadBuilder, at, cluster, workload
@@ -105,7 +105,7 @@ def _told(history: Simulation) -> str:
 
 @given(crowds(), st.sampled_from(Victims))
 @settings(max_examples=30, deadline=None)
-def test_nobody_is_admitted_and_waiting_at_once(scenario: Scenario, victims: Victims) -> None:
+def test_no_workload_is_admitted_and_waiting_at_once(scenario: Scenario, victims: Victims) -> None:
     result = run(scenario, victims)
     for contents in (*(step.queues_of_next for step in result.steps), result.final.queues):
         everybody = _waiting(contents)
@@ -139,7 +139,7 @@ def test_once_quiet_it_stays_quiet(scenario: Scenario, victims: Victims) -> None
 @given(crowds())
 @settings(max_examples=30, deadline=None)
 def test_a_cycle_that_is_only_thought_through_leaves_no_trace(scenario: Scenario) -> None:
-    """A cycle in which nobody is admitted changes nothing in the model."""
+    """A cycle in which nothing is admitted changes nothing in the model."""
     scheduler = Scheduler.of(scenario.objects, NOW, scenario.configuration)
     before = fingerprint(scheduler.model)
     result = scheduler.run_cycle(NOW)

@@ -53,7 +53,7 @@ def _decorate(raw: Json, draw: st.DrawFn) -> None:
         raw["metadata"]["annotations"] = {COST: str(draw(st.sampled_from([-5, 0, 5])))}
     preemption = raw["spec"].get("preemption", {}) if raw["kind"] == "ClusterQueue" else {}
     if preemption and raw["metadata"]["name"] == "A":
-        # Most random policies allow nobody; here it matters who comes first.
+        # Most random policies allow no preemption; here it matters who comes first.
         preemption["reclaimWithinCohort"] = draw(st.sampled_from(["LowerPriority", "Any", "Any"]))
         preemption["withinClusterQueue"] = draw(st.sampled_from(["LowerPriority", "LowerOrNewerEqualPriority"]))
         raw["spec"]["cohortName"] = draw(st.sampled_from(["top", "l"]))
@@ -79,7 +79,7 @@ def compare(
     if not frs_need:
         frs_need = frozenset(usage)
     found = engine(preemptor, frs_need, tuple(usage.items()))
-    event("victims" if found else "nobody")
+    event("victims" if found else "no victims")
     got = {(target.workload.key.name, target.reason.value) for target in found}
     assert got == plain(preemptor, frs_need, usage)
 

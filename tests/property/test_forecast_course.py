@@ -1,7 +1,7 @@
 """A forecast of one workload ends where a simulation of the whole cluster ends, victims and flavors included.
 
 The simulation runs cycle after cycle with queues, scan memory and victims that come back; the forecast follows one
-workload alone. They must agree whenever nobody else takes part: then both say what Kueue would do.
+workload alone. They must agree whenever no other workload takes part: then both say what Kueue would do.
 """
 
 from collections import Counter

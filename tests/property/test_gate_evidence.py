@@ -112,5 +112,5 @@ def test_F3_a_worker_whose_description_has_no_gates_has_none(shown: list[Replica
     known = described(Findings(), moment(0), knows_gates=False)
     for evidence in shown:
         known = trying(weighed(known, evidence, moment(HOUR), workload), workload)
-        assert known.is_missing
-        assert known.about(workload, NO_EVIDENCE) is MISSING
+        assert known.verdict is MISSING
+        assert known.about(workload, moment(HOUR).worker_ns, NO_EVIDENCE) is MISSING

@@ -12,6 +12,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
+from config.api.identifiers import WorkerName
 from engine.forecasting.forecast import Cost, Forecast, ForecastVerdict
 from gates.decision.decide import decide
 from gates.decision.ledger import known_openings
@@ -46,7 +47,7 @@ class OneClusterPerTimeout(RuleBasedStateMachine):
     @initialize(settings=POLICIES)
     def begin(self, settings: Settings) -> None:
         self.settings = settings
-        workers = tuple(WorkerView(name, position) for position, name in enumerate(NAMES))
+        workers = tuple(WorkerView(WorkerName(name), position) for position, name in enumerate(NAMES))
         self.state = WatchedGroup(WorkloadView(hub(), workers), NOW)
 
     def run_pass(self) -> Decision:
@@ -58,19 +59,21 @@ class OneClusterPerTimeout(RuleBasedStateMachine):
 
     @rule(name=WORKERS, ahead=st.integers(-60, 60))
     def signal(self, name: str, ahead: int) -> None:
-        replica = self.state.workers[name].replica
+        replica = self.state.workers[WorkerName(name)].replica
         if replica is not None and replica.signal_ns is None:
             self.state.change(name, signal_ns=self.state.worker_now(name) + ahead * SECOND)
 
     @rule(name=WORKERS, forecast=FORECASTS, reliable=st.booleans(), witnessed=st.booleans())
     def forecast(self, name: str, forecast: Forecast | None, *, reliable: bool, witnessed: bool) -> None:
         witness = Witness() if witnessed else None
-        worker = self.state.workers[name]
-        self.state.workers[name] = replace(worker, forecast=forecast, forecast_reliable=reliable, witness=witness)
+        worker = self.state.workers[WorkerName(name)]
+        self.state.workers[WorkerName(name)] = replace(
+            worker, forecast=forecast, forecast_reliable=reliable, witness=witness
+        )
 
     @rule(name=WORKERS)
     def revert_open_gate(self, name: str) -> None:
-        replica = self.state.workers[name].replica
+        replica = self.state.workers[WorkerName(name)].replica
         if replica is not None and replica.gate_open:
             self.state.reverted.add(replica.uid)
             self.state.change(name, gate_open=False, gate_opened_ns=None)
@@ -83,16 +86,16 @@ class OneClusterPerTimeout(RuleBasedStateMachine):
     @rule(name=WORKERS)
     def lose(self, name: str) -> None:
         self.state.away_since.setdefault(name, self.state.passed)
-        self.state.workers[name] = replace(self.state.workers[name], reach=Reach.LOST)
+        self.state.workers[WorkerName(name)] = replace(self.state.workers[WorkerName(name)], reach=Reach.LOST)
 
     @rule(name=WORKERS)
     def find_again(self, name: str) -> None:
         self.state.away_since.pop(name, None)
-        self.state.workers[name] = replace(self.state.workers[name], reach=Reach.SYNCED)
+        self.state.workers[WorkerName(name)] = replace(self.state.workers[WorkerName(name)], reach=Reach.SYNCED)
 
     @rule(name=WORKERS)
     def replica_vanishes(self, name: str) -> None:
-        self.state.workers[name] = replace(self.state.workers[name], replica=None)
+        self.state.workers[WorkerName(name)] = replace(self.state.workers[WorkerName(name)], replica=None)
 
     @rule(seconds=st.integers(1, 40))
     def time_passes(self, seconds: int) -> None:
@@ -119,7 +122,7 @@ class OneClusterPerTimeout(RuleBasedStateMachine):
 
     @rule(sent=st.integers(0, 20), wait=st.integers(0, 35), restarts=st.booleans())
     def an_opening_arrives_unseen(self, sent: int, wait: int, *, restarts: bool) -> None:
-        """Let it arrive while nobody can see that: the process died, or the worker is out of reach when it does."""
+        """Let it arrive while it cannot be seen: the process died, or the worker is out of reach when it does."""
         self.state.slow = True
         for name in NAMES:
             self.reconcile(None)
@@ -144,7 +147,7 @@ class OneClusterPerTimeout(RuleBasedStateMachine):
         self.state.workload = replace(self.state.workload, openings=())
 
     @rule()
-    def nobody_waits_for_a_policy_beyond_the_timeout(self) -> None:
+    def no_worker_waits_for_a_policy_beyond_the_timeout(self) -> None:
         group, now = self.state.seen(), self.state.now
         asking = candidates(group, now)
         waited = [now - ((w.replica.signal_ns or 0) - w.clock_skew_ns) for w in asking if w.replica is not None]

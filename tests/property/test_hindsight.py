@@ -6,6 +6,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from config.api.identifiers import WorkerName
 from engine.forecasting.forecast import Cost, Forecast, ForecastVerdict, ForecastVictim
 from gates.model.settings import SECOND, GatePolicy, Settings
 from gates.model.view import WorkloadView
@@ -33,7 +34,7 @@ def seen(openings: dict[str, int], now: int, order: tuple[str, ...] = NAMES) -> 
 def test_breaches_are_exactly_the_pairs_within_one_timeout(
     openings: list[tuple[int, str]], looks: list[int], order: tuple[str, ...]
 ) -> None:
-    """However often somebody looks, and in whatever order the workers are listed."""
+    """However often it is reconciled, and in whatever order the workers are listed."""
     times = {name: NOW + at * SECOND for at, name in openings}
     memory: Memory | None = None
     for at in (*sorted(looks), 130):
@@ -73,13 +74,13 @@ FORECASTS = st.none() | st.builds(says, st.sampled_from(ForecastVerdict), st.lis
 def test_the_least_disruptive_choice_is_never_dearer_than_the_first(
     forecasts: tuple[Forecast | None, ...], first: str, asked: list[bool]
 ) -> None:
-    told = {name: forecast for name, forecast in zip(NAMES, forecasts, strict=True) if forecast is not None}
+    told = {WorkerName(name): forecast for name, forecast in zip(NAMES, forecasts, strict=True) if forecast is not None}
     workers = []
     for name, asks in zip(NAMES, asked, strict=False):
         copy = opened(name, at=NOW) if name == first else signalled(name, at=NOW) if asks else replica(name)
         workers.append(worker(name, copy))
-    made = choices(group(hub(), *workers), told, first, NOW, SETTINGS)
-    assert made == choices(group(hub(), *reversed(workers)), told, first, NOW, SETTINGS)
+    made = choices(group(hub(), *workers), told, WorkerName(first), NOW, SETTINGS)
+    assert made == choices(group(hub(), *reversed(workers)), told, WorkerName(first), NOW, SETTINGS)
     by_policy = {choice.policy: choice for choice in made}
     fcfs, least = by_policy[GatePolicy.FIRST_COME_FIRST_SERVED], by_policy[GatePolicy.LEAST_DISRUPTION]
     assert fcfs.cluster == first

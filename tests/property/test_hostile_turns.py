@@ -12,11 +12,13 @@ from hypothesis import example, given, target
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from config.api.identifiers import WorkerName
 from gates.decision.decide import decide
 from gates.model.actions import Action, CreateReplica, OpenGate
 from gates.model.settings import SECOND, Settings
 from gates.model.view import Reach, WorkerView, WorkloadView
 from tests.property.watched_group import T, WatchedGroup
+from tests.support.worker_names import W1
 from tests.unit.gates.groups import NOW, hub
 
 TURN = 5 * T // 2 + 70 * SECOND
@@ -32,7 +34,8 @@ class HostileGroup(WatchedGroup):
 
     def __init__(self) -> None:
         super().__init__(
-            WorkloadView(hub(), tuple(WorkerView(name, place) for place, name in enumerate(("w1", "w2")))), NOW
+            WorkloadView(hub(), tuple(WorkerView(WorkerName(name), place) for place, name in enumerate(("w1", "w2")))),
+            NOW,
         )
         self.holds_up = False
         self.reconcile()
@@ -71,14 +74,14 @@ class HostileGroup(WatchedGroup):
         pass
 
     def closes_its_gate(self) -> None:
-        replica = self.workers["w1"].replica
+        replica = self.workers[W1].replica
         if replica is not None and replica.gate_open:
             self.reverted.add(replica.uid)
             self.change("w1", gate_open=False, gate_opened_ns=None)
 
     def opens_its_gate(self) -> None:
         self.lies += 1
-        if self.workers["w1"].replica is not None:
+        if self.workers[W1].replica is not None:
             self.change("w1", gate_open=True, gate_opened_ns=self.now - 1000 * self.lies * SECOND)
 
     def asks_again(self) -> None:
@@ -94,17 +97,17 @@ class HostileGroup(WatchedGroup):
         self.change("w1", gate_open=False, gate_opened_ns=None, signal_ns=None)
 
     def makes_its_copy_again(self) -> None:
-        self.workers["w1"] = self._changed(replica=None)
+        self.workers[W1] = self._changed(replica=None)
         self.reconcile()
         self.asks("w1")
 
     def hides(self) -> None:
         self.away_since.setdefault("w1", self.passed)
-        self.workers["w1"] = self._changed(reach=Reach.LOST)
+        self.workers[W1] = self._changed(reach=Reach.LOST)
 
     def shows_itself(self) -> None:
         self.away_since.pop("w1", None)
-        self.workers["w1"] = self._changed(reach=Reach.SYNCED)
+        self.workers[W1] = self._changed(reach=Reach.SYNCED)
 
     def holds_requests_up(self) -> None:
         self.holds_up = True
@@ -119,7 +122,7 @@ class HostileGroup(WatchedGroup):
         self.hides()
 
     def _changed(self, **fields: object) -> WorkerView:
-        return replace(self.workers["w1"], **fields)  # type: ignore[arg-type]
+        return replace(self.workers[W1], **fields)  # type: ignore[arg-type]
 
 
 MOVES = {

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.vocabulary.gate_dialect import GateDialect
-from gates.assembly.gate_support import describes_workloads, dialect_served
+from gates.detection.schema_facts import schema_facts
 from tests.support.gate_schema import GATED_SCHEMA
 
 JSON = st.recursive(
@@ -14,6 +14,8 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
     max_leaves=20,
 )
+
+SERVED = st.lists(st.sampled_from(["v1beta1", "v1beta2", "v1alpha1", "v1"]), unique=True)
 
 
 def places(document: object) -> list[tuple[str, ...]]:
@@ -35,19 +37,21 @@ def with_odd(path: tuple[str, ...], odd: object) -> object:
 
 
 def test_a_document_that_tells_is_understood() -> None:
-    assert dialect_served(GATED_SCHEMA) == (GateDialect.KUEUE, True)
-    assert describes_workloads(GATED_SCHEMA)
+    found = schema_facts(GATED_SCHEMA, ())
+    assert (found.dialect, found.has_gates, found.is_described) == (GateDialect.KUEUE, True, True)
 
 
-@given(JSON)
-def test_F1_any_document_is_read_without_a_failure(document: object) -> None:
-    dialect, knows_gates = dialect_served(document)
-    assert knows_gates or describes_workloads(document)
-    assert dialect is None or knows_gates
+@given(JSON, SERVED)
+def test_F1_any_document_is_read_without_a_failure(document: object, served: list[str]) -> None:
+    found = schema_facts(document, served)
+    assert found.has_gates or found.is_described or "v1beta2" not in served
+    assert found.dialect is None or found.has_gates
+    assert str(found.releases)
 
 
 @given(st.sampled_from(places(GATED_SCHEMA)), JSON)
 def test_F1_anything_at_any_place_of_a_document_is_read_without_a_failure(path: tuple[str, ...], odd: object) -> None:
-    document = with_odd(path, odd)
-    _, knows_gates = dialect_served(document)
-    assert knows_gates or describes_workloads(document)
+    found = schema_facts(with_odd(path, odd), ["v1beta2", "v1beta1"])
+    assert found.has_gates or found.is_described
+    oldest = found.releases.oldest
+    assert oldest is None or oldest < 20 or "effectiveQuotas" in str(odd) or "unschedulable" in str(odd)

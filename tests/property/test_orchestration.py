@@ -5,24 +5,30 @@ given up for lost. Nothing is touched that is not ours. And when the world stand
 """
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from config.api.identifiers import WorkerName
 from config.api.meta import Condition
 from gates.decision.decide import decide
 from gates.model.actions import Decision, RemoveRemote
+from gates.model.hub_workload import CheckState
 from gates.model.settings import SECOND, Dispatcher, Settings, UngatedPolicy
-from gates.model.view import CheckState, Drift, GateSupport, JobSync, Opening, Reach, WorkerView, WorkloadView
+from gates.model.view import Drift, GateSupport, JobSync, Reach, WorkerView, WorkloadView
 from tests.property.watched_group import L, T, WatchedGroup
+from tests.support.worker_names import W3
 from tests.unit.gates.groups import NOW, hub
+
+if TYPE_CHECKING:
+    from gates.model.openings import Opening
 
 NAMES = ("w1", "w2", "w3")
 WORKERS = st.sampled_from(NAMES)
 SETTINGS = Settings(timeout_ns=T, worker_lost_ns=L, round_ns=20 * SECOND, step_size=2)
-POLICIES = {"w3": UngatedPolicy.SEQUENTIAL}
+POLICIES = {W3: UngatedPolicy.SEQUENTIAL}
 
 
 class Orchestration(RuleBasedStateMachine):
@@ -37,7 +43,7 @@ class Orchestration(RuleBasedStateMachine):
     def begin(self, dispatcher: Dispatcher, ahead: int, *, ungated: bool, counts: bool) -> None:
         """With `ungated` one worker knows no gates; with `counts` the hub's Kueue counts evictions."""
         self.settings = replace(SETTINGS, dispatcher=dispatcher)
-        workers = [WorkerView(name, position) for position, name in enumerate(NAMES)]
+        workers = [WorkerView(WorkerName(name), position) for position, name in enumerate(NAMES)]
         if ungated:
             workers[-1] = replace(workers[-1], gates=GateSupport.MISSING)
         self.state = WatchedGroup(WorkloadView(hub(), tuple(workers)), NOW)
@@ -84,7 +90,7 @@ class Orchestration(RuleBasedStateMachine):
         self.look_again_and_again(2)
 
     @rule(name=WORKERS)
-    def loses_the_replica_and_the_hub_begins_anew(self, name: str) -> None:
+    def loses_the_replica_and_the_hub_starts_over(self, name: str) -> None:
         """Leave the job behind, and give the daemon no time to look between two attempts."""
         self.loses_the_replica(name)
         self.look_again_and_again(1)
@@ -159,21 +165,21 @@ class Orchestration(RuleBasedStateMachine):
     # --- workers
 
     def is_true(self, name: str, condition: str) -> bool:
-        replica = self.state.workers[name].replica
+        replica = self.state.workers[WorkerName(name)].replica
         return replica is not None and replica.is_true(condition)
 
     def change(self, name: str, **fields: Any) -> None:
-        self.state.workers[name] = replace(self.state.workers[name], **fields)
+        self.state.workers[WorkerName(name)] = replace(self.state.workers[WorkerName(name)], **fields)
 
     @rule(name=WORKERS, ahead=st.integers(-60, 60))
     def asks(self, name: str, ahead: int) -> None:
-        replica = self.state.workers[name].replica
+        replica = self.state.workers[WorkerName(name)].replica
         if replica is not None and replica.signal_ns is None and not replica.is_true("QuotaReserved"):
             self.state.change(name, signal_ns=self.state.worker_now(name) + ahead * SECOND)
 
     @rule(name=WORKERS)
     def reverts_the_gate(self, name: str) -> None:
-        replica = self.state.workers[name].replica
+        replica = self.state.workers[WorkerName(name)].replica
         if replica is not None and replica.gate_open:
             self.state.reverted.add(replica.uid)
             self.state.change(name, gate_open=False, gate_opened_ns=None)
@@ -187,7 +193,7 @@ class Orchestration(RuleBasedStateMachine):
     @rule(name=WORKERS)
     def operator_opens(self, name: str) -> None:
         self.look_again_and_again(2)
-        worker = self.state.workers[name]
+        worker = self.state.workers[WorkerName(name)]
         # Nothing can call back what is on its way already when somebody opens a gate by hand.
         is_seen = worker.reach is Reach.SYNCED and worker.listed and not self.state.flights
         if is_seen and worker.replica is not None and not worker.replica.gate_open:
@@ -209,7 +215,7 @@ class Orchestration(RuleBasedStateMachine):
 
     @rule(name=WORKERS)
     def evicts(self, name: str) -> None:
-        replica = self.state.workers[name].replica
+        replica = self.state.workers[WorkerName(name)].replica
         if replica is not None and not replica.is_true("Finished"):
             self.state.reverted.discard(replica.uid)
             self.state.conclude(name, "QuotaReserved", "Admitted", status="False")
@@ -219,17 +225,17 @@ class Orchestration(RuleBasedStateMachine):
 
     @rule(name=WORKERS, reason=st.sampled_from(["Succeeded", "OutOfSync"]))
     def finishes(self, name: str, reason: str) -> None:
-        if self.is_true(name, "Admitted") and self.state.workers[name].job_present:
+        if self.is_true(name, "Admitted") and self.state.workers[WorkerName(name)].job_present:
             self.state.conclude(name, "Finished", reason=reason)
 
     @rule(name=WORKERS)
     def job_moves_on(self, name: str) -> None:
-        if self.state.workers[name].job_present:
+        if self.state.workers[WorkerName(name)].job_present:
             self.change(name, job_sync=JobSync.COPY_STATUS)
 
     @rule(name=WORKERS, reach=st.sampled_from([Reach.LOST, Reach.UNREADABLE]))
     def goes_away(self, name: str, reach: Reach) -> None:
-        if self.state.workers[name].reach is Reach.SYNCED:
+        if self.state.workers[WorkerName(name)].reach is Reach.SYNCED:
             self.change(name, reach=reach)
             self.state.away_since[name] = self.state.passed
 
@@ -272,7 +278,7 @@ class Orchestration(RuleBasedStateMachine):
         if name in self.state.foreign_workloads:
             self.state.foreign_workloads.discard(name)
             self.change(name, foreign_replica=False)
-        elif self.state.workers[name].replica is None:
+        elif self.state.workers[WorkerName(name)].replica is None:
             self.state.foreign_workloads.add(name)
         elif priority:
             self.state.change(name, drift=Drift.PRIORITY)
@@ -331,7 +337,7 @@ class Orchestration(RuleBasedStateMachine):
 
     @invariant()
     def foreign_objects_stand(self) -> None:
-        assert all(self.state.workers[name].replica is None for name in self.state.foreign_workloads)
+        assert all(self.state.workers[WorkerName(name)].replica is None for name in self.state.foreign_workloads)
 
     @invariant()
     def the_record_stays_small(self) -> None:

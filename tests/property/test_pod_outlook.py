@@ -1,7 +1,7 @@
 """Outlooks against chance: pods are scheduled one by one, in any order; free choices and ends of evicted pods come as
 they like.
 
-Whatever comes of it must have been listed. Nobody of at least the same priority is ever evicted, and asking leaves no
+Whatever comes of it must have been listed. Nothing of at least the same priority is ever evicted, and asking leaves no
 trace.
 """
 

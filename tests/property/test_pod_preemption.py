@@ -33,7 +33,7 @@ def preemptor_priority(model: PodModel, situation: Situation) -> int:
 
 
 def load_without(model: PodModel, node: str, gone: Iterable[ObjectKey]) -> NodeLoad:
-    """Return the load of a node once these pods are gone, added up anew."""
+    """Return the load of a node once these pods are gone, added up again."""
     load, absent = NodeLoad(), set(gone)
     for pod in model.nodes[node].pods.values():
         if pod.key not in absent:
@@ -48,7 +48,7 @@ def node_of(model: PodModel, name: str) -> Node:
 
 
 def all_fit(model: PodModel, gone: Iterable[ObjectKey], placed: list[tuple[PendingPod, str]]) -> bool:
-    """Tell whether pods fit on their nodes one after another once others are gone."""
+    """Return whether pods fit on their nodes one after another once others are gone."""
     absent = list(gone)
     loads = {name: load_without(model, name, absent) for _, name in placed}
     for pod, name in placed:
@@ -72,7 +72,7 @@ def room_made(found: PodForecast) -> set[PodCycleResult]:
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(situations, modes)
-def test_nobody_of_equal_or_higher_priority_is_evicted(situation: Situation, mode: SchedulerMode) -> None:
+def test_nothing_of_equal_or_higher_priority_is_evicted(situation: Situation, mode: SchedulerMode) -> None:
     model, found = ask(situation, mode)
     priority = preemptor_priority(model, situation)
     assert all(unit.priority < priority for outcome in found.outcomes for unit in outcome.units)

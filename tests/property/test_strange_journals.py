@@ -74,7 +74,7 @@ def judge(command: str, result: Result, path: Path) -> None:
 
 
 def differs(path: Path) -> bool:
-    """Tell whether a decision of the journal is made otherwise, by reading it plainly."""
+    """Return whether a decision of the journal is made otherwise, by reading it plainly."""
     database = sqlite3.connect(path)
     rows = database.execute(
         "SELECT e.body, r.body FROM entries e JOIN rules r ON r.id = e.rules WHERE kind = 'decision'"

@@ -1,4 +1,4 @@
-"""Whatever a cluster sends as a Workload or a job: it is read, or refused with one sentence, and holds up nobody else.
+"""Whatever a cluster sends as a Workload or a job: it is read, or refused with one sentence, and holds up no other.
 
 Objects go the way of the cache: a reader makes a value or `Unreadable` of each, the values make the view, the view the
 decision. A worker with odd objects must not change what is seen of another one, nor keep its journal from being read.
@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from config.api.identifiers import ClusterUID, WorkerName
 from config.api.meta import ObjectKey
 from config.names import MULTIKUEUE_NAME, ORIGIN_LABEL
 from engine.vocabulary.gate_dialect import GateDialect
@@ -32,9 +33,11 @@ from gates.model.marks import HubIdentity
 from gates.model.settings import SECOND, Settings, UngatedPolicy
 from gates.model.view import Reach, WorkloadView
 from gates.reports.explaining import explain
+from gates.reports.hub_state import HubReason, HubState
 from gates.reports.recording import dumps, loads
 from gates.wire.patches import deactivation_patch, finalizer_patch, gate_opening_patch
-from gates.wire.records import HubRecord, ReplicaRecord, hub_record, replica_record
+from gates.wire.record_readers import hub_record, replica_record
+from gates.wire.records import HubRecord, ReplicaRecord
 from gates.wire.replicas import spec_update
 from manager.base.kinds import WORKLOADS, api_kind
 from tests.property.odd_worker_objects import ANY, ANY_OBJECT, Obj, mutated
@@ -42,7 +45,7 @@ from workerclient.objects.cache import Unreadable
 from workerclient.objects.watched import WatchedKind
 from workerclient.wire.codec import Identity
 
-US = HubIdentity("origin-1", "hub-1")
+US = HubIdentity("origin-1", ClusterUID("hub-1"))
 NOW_NS = 1_800_000_000 * SECOND
 NOW = "2027-01-15T08:00:00Z"
 EARLIER = "2027-01-15T07:50:00Z"
@@ -186,7 +189,7 @@ def good_worker(kind: JobKind) -> WorkerFacts:
     replica, remote = read_replica(raw), read_job(kind, job(kind))
     assert isinstance(replica, ReplicaRecord)
     assert isinstance(remote, JobRecord)
-    return WorkerFacts("good", 1, Reach.SYNCED, replica=replica, jobs=(RemoteJob(kind, remote),))
+    return WorkerFacts(WorkerName("good"), 1, Reach.SYNCED, replica=replica, jobs=(RemoteJob(kind, remote),))
 
 
 def evil_worker(
@@ -195,19 +198,19 @@ def evil_worker(
     """Return what a snapshot makes of the objects of one worker."""
     odd = [each for each in (replica, remote) if isinstance(each, Unreadable)]
     if odd:
-        return WorkerFacts("evil", 0, Reach.UNREADABLE, problem=odd[0].problem)
+        return WorkerFacts(WorkerName("evil"), 0, Reach.UNREADABLE, problem=odd[0].problem)
     assert isinstance(replica, ReplicaRecord)
     assert isinstance(remote, JobRecord)
     jobs = (RemoteJob(kind, remote),)
-    return WorkerFacts("evil", 0, Reach.SYNCED, dialect=dialect, replica=replica, jobs=jobs)
+    return WorkerFacts(WorkerName("evil"), 0, Reach.SYNCED, dialect=dialect, replica=replica, jobs=jobs)
 
 
 def check_look(snapshot: Snapshot, kind: JobKind) -> WorkloadView:
     """Everything that a look makes of a snapshot, up to what the journal keeps of it."""
     group = assemble(snapshot, US, MULTIKUEUE_NAME, NOW)
     for policy in UngatedPolicy:
-        decision = decide(group, NOW_NS, Settings(), {"evil": policy})
-        explain(group, decision, {}, NOW_NS, Settings())
+        decision = decide(group, NOW_NS, Settings(), {WorkerName("evil"): policy})
+        explain(group, HubState(HubReason.ON_WORKERS), decision, {}, NOW_NS, Settings())
         assert loads(type(decision), dumps(decision)) == decision
     assert loads(WorkloadView, dumps(group)) == group
     assert kind.kind
@@ -236,7 +239,7 @@ by_kind = pytest.mark.parametrize("kind", SHIPPED, ids=lambda kind: kind.integra
 @by_kind
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
-def test_F8_mutated_objects_of_one_worker_hold_up_nobody(kind: JobKind, data: st.DataObject) -> None:
+def test_F8_mutated_objects_of_one_worker_hold_up_no_workload(kind: JobKind, data: st.DataObject) -> None:
     replica = read_replica(data.draw(mutated(REPLICA), "replica"))
     remote = read_job(kind, data.draw(mutated(job(kind, elastic=data.draw(st.booleans()))), "job"))
     state = data.draw(st.sampled_from(["Pending", "Ready", "Retry"]))
@@ -245,7 +248,7 @@ def test_F8_mutated_objects_of_one_worker_hold_up_nobody(kind: JobKind, data: st
     checks = frozenset({"mk"})
     group = check_look(Snapshot(hub, checks, jobs, (evil, good_worker(kind))), kind)
     alone = assemble(Snapshot(hub, checks, jobs, (good_worker(kind),)), US, MULTIKUEUE_NAME, NOW)
-    assert group.worker("good") == alone.worker("good")
+    assert group.worker(WorkerName("good")) == alone.worker(WorkerName("good"))
     if isinstance(replica, ReplicaRecord) and isinstance(remote, JobRecord):
         check_parts(hub, jobs, replica, remote)
 
@@ -290,5 +293,5 @@ def test_F8_what_is_mutated_is_in_order_to_begin_with(kind: JobKind) -> None:
     group = check_look(
         Snapshot(hub, frozenset({"mk"}), jobs, (evil_worker(kind, replica, remote, GateDialect.KUEUE),)), kind
     )
-    assert group.worker("evil") is not None
+    assert group.worker(WorkerName("evil")) is not None
     assert group.workers[0].reach is Reach.SYNCED

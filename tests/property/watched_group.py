@@ -6,9 +6,12 @@ stay on their way for a while, be tried again, be given up, and be carried out a
 
 from dataclasses import dataclass, replace
 
+from config.api.identifiers import WorkerName
 from gates.model.actions import Action, CreateReplica, OpenGate, PatchHubStatus
+from gates.model.hub_workload import CheckState
+from gates.model.openings import Steady
 from gates.model.settings import SECOND
-from gates.model.view import CheckState, JobSync, Reach, Steady, WorkerView, WorkloadView
+from gates.model.view import JobSync, Reach, WorkerView, WorkloadView
 from tests.support.simulated_group import Memory, RefusedError, SimulatedGroup
 
 T = 30 * SECOND
@@ -67,7 +70,7 @@ class WatchedGroup(SimulatedGroup):
 
     def _is_over(self, cluster: str, uid: str, attempt: int) -> bool:
         """An opening ends with its replica in a later attempt of the hub, and by nothing that a worker says."""
-        replica = self.workers[cluster].replica
+        replica = self.workers[WorkerName(cluster)].replica
         return attempt != self.attempt and (replica is None or replica.uid != uid)
 
     def _sync(self, worker: WorkerView) -> None:
@@ -130,7 +133,7 @@ class WatchedGroup(SimulatedGroup):
                 self._give_up(flight, may_arrive=False)
             return
         if flight.given_up:
-            self.memory = known  # nobody hears the answer
+            self.memory = known  # the answer is lost
             worker = self.workers[flight.action.cluster]
             self.workers[worker.name] = replace(worker, opening_confirmed=False)
 
@@ -159,7 +162,7 @@ class WatchedGroup(SimulatedGroup):
         self._count_flights()
 
     def restart(self, *, another_machine: bool) -> None:
-        """Lose what the process remembers; what was sent may still arrive, and nobody else sends it again."""
+        """Lose what the process remembers; what was sent may still arrive, and it is not sent again."""
         self.memory = Memory()
         for flight in self.flights:
             flight.given_up = True

@@ -1,5 +1,6 @@
 """A configuration with five mistakes, and what is said about them."""
 
+from config.loading.loading import did_you_mean
 from tests.unit.config.documents import HEADER
 
 FIVE_MISTAKES = (
@@ -27,5 +28,5 @@ FIVE_ERRORS = [
     '(for example "/etc/turnstile/kubeconfig")',
     'turnstile.yaml:11: gates.singleClusterPreemptionTimeout: "-5s" is not allowed: '
     'a duration of at least 1s (for example "5m")',
-    'turnstile.yaml:12: gates.holdWhileQuotaReservd: unknown field; did you mean "holdWhileQuotaReserved"?',
+    f"turnstile.yaml:12: gates.holdWhileQuotaReservd: {did_you_mean('holdWhileQuotaReserved')}",
 ]

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from config.reading.files import IS_DIRECTORY
+from manager.cost.models import not_installed
 from tests.unit.config.documents import HEADER
 from tests.unit.config.mistakes import FIVE_ERRORS, FIVE_MISTAKES
 
@@ -87,7 +89,7 @@ def test_the_file_and_its_fields_can_come_from_the_environment(folder: Path) -> 
 
 @pytest.mark.parametrize(
     ("path", "want"),
-    [(".", ".: is a directory: name a file in it"), ("none.yaml", "none.yaml: does not exist")],
+    [(".", f".: {IS_DIRECTORY}"), ("none.yaml", "none.yaml: does not exist")],
 )
 def test_what_is_no_file_gives_one_sentence(folder: Path, path: str, want: str) -> None:
     done = turnstile("config", "validate", path, cwd=folder)
@@ -119,7 +121,5 @@ def test_a_cost_model_that_is_not_installed_is_named_with_those_that_are(folder:
     (folder / "costs.yaml").write_text(HEADER + "costController:\n  model: refrence\n")
     done = turnstile("config", "validate", "costs.yaml", cwd=folder)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (
-        'costs.yaml: costController.model: "refrence" is not installed: '
-        "must be one of checkpoint, progress, reference\n"
-    )
+    models = ["checkpoint", "progress", "reference"]
+    assert done.stderr == f"costs.yaml: costController.model: {not_installed('refrence', models)}\n"

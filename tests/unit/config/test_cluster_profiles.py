@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from config.kubeconfig.errors import KubeconfigError
+from config.kubeconfig.parsing import not_pem
 from config.kubeconfig.profiles import access_from_profile
 from config.sections.cluster_profiles import AccessProvider
 from config.sections.sections import KubeconfigPolicy
@@ -43,8 +44,8 @@ def test_the_deprecated_list_counts_unless_the_new_one_has_the_same_name() -> No
 REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
     "no status at all": ({}, "BadClusterProfile", "no access provider configured"),
     "a status that is no mapping": ({"status": {"accessProviders": "x"}}, "BadClusterProfile", "must be a list"),
-    "a status that is a text": ({"status": "x"}, "BadClusterProfile", "status must be a mapping"),
-    "none of ours": (profile(accessProviders=[offered("gke")]), "BadClusterProfile", "offers: gke"),
+    "a status that is a string": ({"status": "x"}, "BadClusterProfile", "status must be a mapping"),
+    "no provider that is configured": (profile(accessProviders=[offered("gke")]), "BadClusterProfile", "offers: gke"),
     "no server": (profile(accessProviders=[offered("first", server="")]), "BadRestConfig", "server URL is required"),
     "http": (profile(accessProviders=[offered("first", server="http://w")]), "BadRestConfig", "must use https"),
     "a proxy": (profile(accessProviders=[offered("first", **{"proxy-url": "http://p"})]), "BadRestConfig", "proxy-url"),
@@ -61,7 +62,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
     "a CA that is no PEM": (
         profile(accessProviders=[offered("first", **{"certificate-authority-data": "eA=="})]),
         "BadRestConfig",
-        "certificate-authority-data is not PEM text",
+        not_pem("certificate-authority-data"),
     ),
 }
 

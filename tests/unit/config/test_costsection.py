@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from config.loading.loading import did_you_mean
 from config.types.choices import CostPlace
 from tests.unit.config.documents import HEADER, load, problems_of
 
@@ -59,7 +60,7 @@ MISTAKES = {
         'costController.priorityBoost.workers[1]: "w2" is not allowed: the name of one of workers, '
         "because discovery.enabled is false",
     ),
-    "an unknown field": ("costController: {modle: x}\n", 'costController.modle: unknown field; did you mean "model"?'),
+    "an unknown field": ("costController: {modle: x}\n", f"costController.modle: {did_you_mean('model')}"),
 }
 
 

@@ -138,7 +138,7 @@ MISTAKES: dict[str, tuple[bytes, str]] = {
         printed({"token": SECRET, "expirationTimestamp": "2026-01-01T00:00:00"}),
         "the exec plugin returned an expirationTimestamp without a time zone",
     ),
-    "a time that is none": (
+    "an invalid time": (
         printed({"token": SECRET, "expirationTimestamp": "tomorrow"}),
         "the exec plugin returned an expirationTimestamp that is not RFC 3339",
     ),

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from config.loading.environment import read_environment
+from config.loading.loading import did_you_mean
 from config.sections.sections import WorkerSection
 from tests.unit.config.documents import HEADER, load, problems_of
 
@@ -55,7 +56,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     "a mistake inside a list": (
         "TURNSTILE_WORKERS",
         '[{"name": "w", "qsp": 1}]',
-        'workers[0].qsp: unknown field; did you mean "qps"?',
+        f"workers[0].qsp: {did_you_mean('qps')}",
     ),
     "null where a value is needed": ("TURNSTILE_HTTP__PORT", "null", 'http.port: "null" is not allowed'),
 }

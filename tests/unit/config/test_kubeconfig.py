@@ -1,4 +1,4 @@
-"""A kubeconfig is used only when the policy allows all of it, and no message of ours quotes it."""
+"""A kubeconfig is used only when the policy allows all of it, and no message quotes it."""
 
 import traceback
 from pathlib import Path
@@ -12,6 +12,7 @@ from config.kubeconfig.access import ClientCertificate, ClusterAccess, ExecPlugi
 from config.kubeconfig.errors import KubeconfigError, KubeconfigReason
 from config.kubeconfig.parsing import parse_kubeconfig
 from config.sections.sections import KubeconfigPolicy
+from config.types.syntax import UNSENDABLE
 from tests.unit.config.kubeconfigs import EXEC, GOOD, KEY, KEY_PEM, PEM, TOKEN, encoded, kubeconfig
 
 STRICT = KubeconfigPolicy()
@@ -69,7 +70,7 @@ UPSTREAM: dict[str, tuple[bytes, str]] = {
     "an auth provider": (kubeconfig(user={"auth-provider": {"name": "gcp"}}), "auth providers are not allowed"),
     "a host that is no name": (kubeconfig(cluster={"server": "https://a_b:1"}), "untrusted server endpoint"),
     "a server that is no URL": (kubeconfig(cluster={"server": "https://[::1"}), "untrusted server endpoint"),
-    "a port that is none": (kubeconfig(cluster={"server": "https://a:99999"}), "untrusted server endpoint"),
+    "an invalid port": (kubeconfig(cluster={"server": "https://a:99999"}), "untrusted server endpoint"),
 }
 
 OURS: dict[str, tuple[bytes, str]] = {
@@ -104,7 +105,7 @@ OURS: dict[str, tuple[bytes, str]] = {
     ),
     "a token with a line break": (
         kubeconfig(user={"token": f"{TOKEN}\r\nX-Evil: 1"}),
-        "the token of user u holds characters that an HTTP header cannot carry",
+        f"the token of user u holds {UNSENDABLE}",
     ),
     "no current context": (
         kubeconfig(root={"current-context": ""}),
@@ -130,7 +131,7 @@ UNREADABLE: dict[str, tuple[bytes, str]] = {
     "a key twice": (b"users: []\nusers: []", "line 2 is given twice (first on line 1)"),
     "another kind": (kubeconfig(root={"kind": "Secret"}), "apiVersion must be v1 and kind must be Config"),
     "a token that is a number": (kubeconfig(user={"token": 12345}), "users[0].user.token must be a string"),
-    "a switch that is a text": (
+    "a switch that is a string": (
         kubeconfig(cluster={"insecure-skip-tls-verify": "yes"}),
         "clusters[0].cluster.insecure-skip-tls-verify must be true or false",
     ),

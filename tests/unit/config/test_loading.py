@@ -93,7 +93,7 @@ MISTAKES: dict[str, tuple[str, str]] = {
         "http: {port: 65536}\n",
         ":3: http.port: 65536 is not allowed: a whole number from 0 to 65535",
     ),
-    "a number as a text": ('http: {port: "80"}\n', ':3: http.port: "80" is not allowed: a whole number'),
+    "a number as a string": ('http: {port: "80"}\n', ':3: http.port: "80" is not allowed: a whole number'),
     "a fraction for a whole number": ("dispatcher: {stepSize: 1.5}\n", ":3: dispatcher.stepSize: 1.5 is not allowed"),
     "a switch for a number": ("dispatcher: {stepSize: true}\n", ":3: dispatcher.stepSize: true is not allowed"),
     "yes for a switch": ("discovery: {enabled: yes}\n", ':3: discovery.enabled: "yes" is not allowed: true or false'),
@@ -115,20 +115,23 @@ MISTAKES: dict[str, tuple[str, str]] = {
         "http: {authorization: TokenFile}\n",
         ":3: http.tokenFile: is required: a path, because authorization is TokenFile",
     ),
-    "a token file that nobody asks for": (
+    "a token file that is not asked for": (
         "http: {tokenFile: /t}\n",
         ':3: http.tokenFile: "/t" is not allowed: only together with authorization TokenFile',
     ),
-    "audiences that nobody checks": (
+    "audiences that are not checked": (
         "http: {audiences: [turnstile]}\n",
         ":3: http.audiences: a list is not allowed: only together with authorization Kubernetes",
     ),
     "a size that is too small": ("journal: {maxSize: 1Ki}\n", ':3: journal.maxSize: "1Ki" is not allowed: a size of'),
     "a list for a section": ("http: []\n", ":3: http: a list is not allowed: a mapping with bindAddress, port"),
-    "a text for a list": ("workers: w1\n", ":3: workers: a text of 2 characters is not allowed: a list of mappings"),
-    "a text for a worker": (
+    "a string for a list": (
+        "workers: w1\n",
+        ":3: workers: a string of 2 characters is not allowed: a list of mappings",
+    ),
+    "a string for a worker": (
         "workers:\n- w1\n",
-        ":4: workers[0]: a text of 2 characters is not allowed: a mapping with name, kubeconfig, context,",
+        ":4: workers[0]: a string of 2 characters is not allowed: a mapping with name, kubeconfig, context,",
     ),
     "a worker without a name": ("workers:\n- qps: 1\n", ":4: workers[0].name: is required: a DNS-1123 name"),
     "a worker's name in capitals": ("workers:\n- name: W1\n", ':4: workers[0].name: "W1" is not allowed: a DNS-1123'),
@@ -151,6 +154,22 @@ MISTAKES: dict[str, tuple[str, str]] = {
     "a label value that is a number": (
         "workers:\n- name: w\n  labels:\n    zone: 1\n",
         ":6: workers[0].labels.zone: 1 is not allowed: a label value",
+    ),
+    "a negative weight": (
+        "workers:\n- name: w\n  weight: -1\n",
+        ":5: workers[0].weight: -1 is not allowed: a number from 0 to 1000000",
+    ),
+    "a weight that is no number": (
+        "workers:\n- name: w\n  weight: .nan\n",
+        ':5: workers[0].weight: ".nan" is not allowed: a number from 0 to 1000000',
+    ),
+    "a negative price": (
+        "workers:\n- name: w\n  costPerHour: {cpu: -0.5}\n",
+        ":5: workers[0].costPerHour.cpu: -0.5 is not allowed: a number from 0 to 1000000",
+    ),
+    "a price that is no number": (
+        "workers:\n- name: w\n  costPerHour: {cpu: cheap}\n",
+        ':5: workers[0].costPerHour.cpu: "cheap" is not allowed: a number from 0 to 1000000',
     ),
     "a label key with an underscore at its end": (
         "workers:\n- name: w\n  labels: {zone_a_: x}\n",
@@ -386,7 +405,7 @@ def test_secrets_in_the_wrong_place_are_not_printed(body: str) -> None:
 
 def test_a_token_file_given_by_mistake_is_not_printed() -> None:
     (problem,) = problems_of(SECRET)
-    assert str(problem).startswith("turnstile.yaml: holds a text of 20 characters: expected a mapping")
+    assert str(problem).startswith("turnstile.yaml: holds a string of 20 characters: expected a mapping")
 
 
 def test_control_characters_cannot_reach_the_terminal() -> None:

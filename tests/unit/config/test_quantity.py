@@ -17,6 +17,7 @@ from config.api.quantity import (
     request_amount,
     saturate,
     sub,
+    unchecked_amount,
 )
 
 
@@ -197,3 +198,27 @@ def test_only_quota_amounts_know_unlimited() -> None:
 )
 def test_canonical_text_is_what_kubernetes_writes_back(written: object, want: str) -> None:
     assert canonical_text(written) == want
+
+
+@pytest.mark.parametrize(
+    ("resource", "value", "want"),
+    [
+        ("cpu", "2", 2000),
+        ("cpu", "1P", 10**18),
+        ("cpu", "9E", 0),
+        ("cpu", "9e18", 0),
+        ("cpu", "9223372036854775807m", 2**63 - 1),
+        ("cpu", "9223372036854775807", -1000),
+        ("cpu", "8Ei", -1000),
+        ("memory", "8Ei", 2**63 - 1),
+        ("memory", "9E", 9 * 10**18),
+        ("memory", "10E", 0),
+        ("memory", "18446744073709551617", 1),
+        ("memory", "-18446744073709551617", -1),
+        ("memory", 7, 7),
+    ],
+)
+def test_an_unchecked_amount_overflows_as_kubernetes_own_conversion_does(
+    resource: str, value: object, want: int
+) -> None:
+    assert unchecked_amount(resource, value) == want

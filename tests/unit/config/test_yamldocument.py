@@ -11,12 +11,12 @@ BOMB = b"a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n" + b"".join(
 )
 
 SCALARS: dict[str, tuple[str, object]] = {
-    "a date stays a text": ("2024-01-01", "2024-01-01"),
-    "base 60 is a text": ("1:30", "1:30"),
-    "yes is a text": ("yes", "yes"),
-    "no is a text": ("no", "no"),
+    "a date stays a string": ("2024-01-01", "2024-01-01"),
+    "base 60 is a string": ("1:30", "1:30"),
+    "yes is a string": ("yes", "yes"),
+    "no is a string": ("no", "no"),
     "true is a switch": ("true", True),
-    "a quoted true is a text": ('"true"', "true"),
+    "a quoted true is a string": ('"true"', "true"),
     "an integer": ("-12", -12),
     "hexadecimal": ("0x10", 16),
     "octal": ("0o17", 15),
@@ -24,7 +24,7 @@ SCALARS: dict[str, tuple[str, object]] = {
     "a float": ("1.5e3", 1500.0),
     "tilde is null": ("~", None),
     "nothing is null": ("", None),
-    "a number too large for any field is a text or a float, not a crash": ("9" * 400, float("inf")),
+    "a number too large for any field is a string or a float, not a crash": ("9" * 400, float("inf")),
 }
 
 

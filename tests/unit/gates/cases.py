@@ -2,17 +2,16 @@
 
 from dataclasses import dataclass
 
+from config.api.identifiers import WorkerName
 from gates.model.actions import (
     Action,
     EmitEvent,
     PatchHubStatus,
 )
+from gates.model.hub_workload import CheckState
 from gates.model.settings import Settings, UngatedPolicy
-from gates.model.view import (
-    CheckState,
-    Replica,
-    WorkloadView,
-)
+from gates.model.view import Replica, WorkloadView
+from tests.support.worker_names import W2, W3
 from tests.unit.gates.groups import (
     NOW,
     SETTINGS,
@@ -20,7 +19,7 @@ from tests.unit.gates.groups import (
     replica,
 )
 
-SEQUENTIAL = {"w2": UngatedPolicy.SEQUENTIAL, "w3": UngatedPolicy.SEQUENTIAL}
+SEQUENTIAL = {W2: UngatedPolicy.SEQUENTIAL, W3: UngatedPolicy.SEQUENTIAL}
 
 
 @dataclass(frozen=True)
@@ -39,12 +38,14 @@ def retry(text: str, requeue_after_seconds: int | None = None) -> PatchHubStatus
 def nominates(*clusters: str, holding: str = "", note: str = "") -> PatchHubStatus:
     """Nominate clusters, and tell in the same write who will hold a copy (by default all of them)."""
     text = f"Pending on {holding or ', '.join(clusters)}{note and '; '}{note}"
-    return PatchHubStatus(nominated=clusters, check_message=text)
+    return PatchHubStatus(nominated=tuple(map(WorkerName, clusters)), check_message=text)
 
 
 def ready(cluster: str) -> tuple[PatchHubStatus, EmitEvent]:
     text = f'The workload was admitted on "{cluster}"'
-    patch = PatchHubStatus(check_state=CheckState.READY, check_message=text, cluster_name=cluster, nominated=())
+    patch = PatchHubStatus(
+        check_state=CheckState.READY, check_message=text, cluster_name=WorkerName(cluster), nominated=()
+    )
     return patch, EmitEvent("MultiKueue", text)
 
 

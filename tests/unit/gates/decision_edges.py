@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from config.api.identifiers import NO_WORKER, ReplicaUID, WorkerName
 from gates.model.actions import (
     CreateReplica,
     DeactivateReplica,
@@ -11,9 +12,12 @@ from gates.model.actions import (
     RemoveRemote,
     StartRound,
 )
-from gates.model.names import ReplicaUID
+from gates.model.hub_workload import CheckState, Component, Ownership
+from gates.model.openings import Opening
 from gates.model.settings import MINUTE, SECOND, Dispatcher, Settings, UngatedPolicy
-from gates.model.view import CheckState, Component, GateSupport, JobSync, Opening, OutOfSync, Ownership, Reach
+from gates.model.texts import no_client
+from gates.model.view import GateSupport, JobSync, OutOfSync, Reach
+from tests.support.worker_names import W1, W2
 from tests.unit.gates.cases import Case, admitted, nominates, ready, retry
 from tests.unit.gates.groups import (
     ATTEMPT,
@@ -39,7 +43,7 @@ ONE_BY_ONE = Settings(dispatcher=Dispatcher.INCREMENTAL, step_size=1)
 UNGATED_ALONE = Settings(gate_single_target=False)
 
 
-EXCLUDE = {"w2": UngatedPolicy.EXCLUDE}
+EXCLUDE = {W2: UngatedPolicy.EXCLUDE}
 
 
 def told(message: str) -> tuple[PatchHubStatus]:
@@ -47,13 +51,13 @@ def told(message: str) -> tuple[PatchHubStatus]:
 
 
 def component(*clusters: str, complete: bool = True, primary: bool = False) -> Component:
-    return Component(complete=complete, is_primary=primary, sibling_clusters=frozenset(clusters))
+    return Component(complete=complete, is_primary=primary, sibling_clusters=frozenset(map(WorkerName, clusters)))
 
 
 WAITING = {
     "6 rejected, and then deactivated by the hub: everything goes": Case(
         group(without_quota(hub()), worker("w1", replica("w1")), worker("w2", replica("w2"))),
-        (RemoveRemote("w1", ReplicaUID("w1-uid")), RemoveRemote("w2", ReplicaUID("w2-uid"))),
+        (RemoveRemote(W1, ReplicaUID("w1-uid")), RemoveRemote(W2, ReplicaUID("w2-uid"))),
     ),
     "9 a job that cannot be read is neither rejected nor dispatched": Case(
         group(hub(ownership=Ownership.UNKNOWN), worker("w1")),
@@ -69,13 +73,13 @@ WAITING = {
     ),
     "17 an external nomination without a connection is told on the check too": Case(
         group(hub(nominated=("w1", "w9")), worker("w1", replica("w1"))),
-        told("Pending on w1; cluster w9: no remote client for nominated cluster"),
+        told(f"Pending on w1; {no_client('w9')}"),
         settings=Settings(dispatcher=Dispatcher.EXTERNAL),
-        want_notes=("cluster w9: no remote client for nominated cluster",),
+        want_notes=(no_client("w9"),),
     ),
     "24 26 a worker that is new or back gets its replica": Case(
         group(hub(nominated=("w1",)), worker("w1", replica("w1")), worker("w2")),
-        (nominates("w1", "w2"), CreateReplica("w2")),
+        (nominates("w1", "w2"), CreateReplica(W2)),
     ),
     "13 a worker whose caches are not complete keeps its nomination": Case(
         group(hub(nominated=("w1", "w2")), worker("w1", replica("w1")), worker("w2", reach=Reach.UNREADABLE)),
@@ -87,7 +91,7 @@ WAITING = {
     ),
     "29 a primary whose sibling is placed already follows it": Case(
         group(hub(component=component("w2", primary=True)), worker("w1"), worker("w2")),
-        (PatchHubStatus(nominated=("w2",)), CreateReplica("w2", gated=False)),
+        (PatchHubStatus(nominated=(W2,)), CreateReplica(W2, gated=False)),
     ),
     "29 a component waits for missing siblings although one is placed": Case(
         group(hub(component=component("w2", complete=False)), worker("w1"), worker("w2"))
@@ -114,7 +118,7 @@ ROUNDS = {
             *(worker(f"w{n}", replica(f"w{n}")) for n in range(1, 5)),
             worker("w5"),
         ),
-        (nominates("w1", "w2", "w3", "w4", "w5"), StartRound(NOW), CreateReplica("w5")),
+        (nominates("w1", "w2", "w3", "w4", "w5"), StartRound(NOW), CreateReplica(WorkerName("w5"))),
         settings=Settings(dispatcher=Dispatcher.INCREMENTAL, step_size=2),
     ),
     "22 deleted": Case(group(hub(deleted=True), worker("w1")), settings=INCREMENTAL),
@@ -127,19 +131,19 @@ ROUNDS = {
         INCREMENTAL,
     ),
     "22 a cluster is recorded: forgotten first, nobody is nominated beside it": Case(
-        group(hub(cluster_name="w1"), worker("w1")), (PatchHubStatus(cluster_name=""),), settings=INCREMENTAL
+        group(hub(cluster_name="w1"), worker("w1")), (PatchHubStatus(cluster_name=NO_WORKER),), settings=INCREMENTAL
     ),
     "22 finished": Case(group(hub(condition("Finished")), worker("w1")), settings=INCREMENTAL),
     "22 no quota": Case(group(without_quota(hub()), worker("w1")), settings=INCREMENTAL),
     "fault-13 a lost worker takes no place in a round": Case(
         group(hub(), worker("w1", reach=Reach.LOST), worker("w2"), worker("w3")),
-        (nominates("w2", note="not reachable: w1"), StartRound(NOW), CreateReplica("w2")),
+        (nominates("w2", note="not reachable: w1"), StartRound(NOW), CreateReplica(W2)),
         5 * MINUTE + 1,
         ONE_BY_ONE,
     ),
     "fault-13 a worker that is still connecting takes no place in a round": Case(
         group(hub(), worker("w1", reach=Reach.UNREADABLE), worker("w2")),
-        (nominates("w2", note="not reachable: w1"), StartRound(NOW), CreateReplica("w2")),
+        (nominates("w2", note="not reachable: w1"), StartRound(NOW), CreateReplica(W2)),
         settings=ONE_BY_ONE,
     ),
     "a worker that turns out to ignore gates loses its nomination also in rounds": Case(
@@ -148,7 +152,7 @@ ROUNDS = {
             worker("w1", replica("w1")),
             worker("w2", replica("w2"), gates=GateSupport.MISSING),
         ),
-        (nominates("w1"), RemoveRemote("w2", ReplicaUID("w2-uid"))),
+        (nominates("w1"), RemoveRemote(W2, ReplicaUID("w2-uid"))),
         settings=INCREMENTAL,
     ),
     "a clock that was set back does not make a round longer": Case(
@@ -162,21 +166,21 @@ ROUNDS = {
 
 TARGETS = {
     "68 every replica is gated, the only one too": Case(
-        group(hub(), worker("w1")), (nominates("w1"), CreateReplica("w1"))
+        group(hub(), worker("w1")), (nominates("w1"), CreateReplica(W1))
     ),
     "68 unless the operator wants otherwise for the only one": Case(
         group(hub(), worker("w1")),
-        (nominates("w1"), CreateReplica("w1", gated=False)),
+        (nominates("w1"), CreateReplica(W1, gated=False)),
         settings=UNGATED_ALONE,
     ),
     "68 a worker that is away may come back, so the other one is not alone": Case(
         group(hub(), worker("w1"), worker("w2", reach=Reach.LOST)),
-        (nominates("w1", note="not reachable: w2"), CreateReplica("w1")),
+        (nominates("w1", note="not reachable: w2"), CreateReplica(W1)),
         settings=UNGATED_ALONE,
     ),
     "68 the first of several rounds is not the only one": Case(
         group(hub(), worker("w1"), worker("w2")),
-        (nominates("w1"), StartRound(NOW), CreateReplica("w1")),
+        (nominates("w1"), StartRound(NOW), CreateReplica(W1)),
         5 * MINUTE + 1,
         replace(ONE_BY_ONE, gate_single_target=False),
     ),
@@ -186,7 +190,7 @@ TARGETS = {
             worker("w1", out_of_sync=OutOfSync(3, ReplicaUID("x"))),
             worker("w2", out_of_sync=OutOfSync(2, ReplicaUID("y"))),
         ),
-        (nominates("w2"), CreateReplica("w2")),
+        (nominates("w2"), CreateReplica(W2)),
     ),
 }
 
@@ -194,11 +198,11 @@ TARGETS = {
 ENDINGS = {
     "54 56 deleted while w2 is away: w1 is cleaned, the garbage collector does the rest": Case(
         group(hub(deleted=True), worker("w1", replica("w1"), job_present=True), worker("w2", reach=Reach.LOST)),
-        (RemoveRemote("w1", ReplicaUID("w1-uid")),),
+        (RemoveRemote(W1, ReplicaUID("w1-uid")),),
     ),
     "57 finished while the loser was away: it is cleaned when it is back": Case(
         group(hub(condition("Finished")), worker("w1"), worker("w2", replica("w2"))),
-        (RemoveRemote("w2", ReplicaUID("w2-uid")),),
+        (RemoveRemote(W2, ReplicaUID("w2-uid")),),
     ),
     "61 the grace is counted from the loss, however old the check is": Case(
         group(
@@ -208,7 +212,7 @@ ENDINGS = {
         (),
         L - SECOND,
     ),
-    "65 66 a loss that nobody noted begins now, and ends": Case(
+    "65 66 a loss that was not noted begins now, and ends": Case(
         group(hub(check=CheckState.READY, cluster_name="w1"), worker("w1", reach=Reach.LOST)), (), L
     ),
     "67 a stale copy with its job goes before anything else": Case(
@@ -217,7 +221,7 @@ ENDINGS = {
             worker("w1", replica("w1", condition("Evicted")), job_present=True),
             worker("w2", admitted("w2")),
         ),
-        (RemoveRemote("w1", ReplicaUID("w1-uid")),),
+        (RemoveRemote(W1, ReplicaUID("w1-uid")),),
         L,
     ),
     "fault-2 an old eviction on a loser does not hide the winner that the hub evicts": Case(
@@ -227,8 +231,8 @@ ENDINGS = {
             worker("w2", replica("w2", condition("Evicted", at=NOW - MINUTE)), job_sync=JobSync.COPY_STATUS),
         ),
         (
-            RemoveRemote("w2", ReplicaUID("w2-uid")),
-            DeactivateReplica("w1", ReplicaUID("w1-uid"), "Evicted on manager: preempted"),
+            RemoveRemote(W2, ReplicaUID("w2-uid")),
+            DeactivateReplica(W1, ReplicaUID("w1-uid"), "Evicted on manager: preempted"),
         ),
     ),
     "51 a winner that winds down is still admitted: its job is followed": Case(
@@ -243,13 +247,13 @@ ENDINGS = {
         (),
         2 * SECOND,
     ),
-    "fault-2 an eviction on a worker means nothing before somebody won": Case(
+    "fault-2 an eviction on a worker means nothing before a worker won": Case(
         group(
             hub(nominated=("w1", "w2")),
             worker("w1", replica("w1", condition("Evicted"))),
             worker("w2", admitted("w2")),
         ),
-        (RemoveRemote("w1", ReplicaUID("w1-uid")), *ready("w2")),
+        (RemoveRemote(W1, ReplicaUID("w1-uid")), *ready("w2")),
         L,
     ),
     "34 59 another admitted worker does not win while the recorded one is away": Case(
@@ -286,15 +290,11 @@ OPENINGS = {
         group(hub(nominated=("w1", "w2")), worker("w1", opened("w1", at=NOW - MINUTE)), worker("w2", replica("w2"))),
         (
             RecordOpenings(
-                (
-                    Opening(
-                        "w1", ReplicaUID("w1-uid"), NOW, ATTEMPT, took_effect=True, entry_ns=NOW - MINUTE, by_others=1
-                    ),
-                )
+                (Opening(W1, ReplicaUID("w1-uid"), NOW, ATTEMPT, took_effect=True, entry_ns=NOW - MINUTE, by_others=1),)
             ),
         ),
     ),
-    "F6 what somebody opened begins its window when it is seen, whatever time its entry says": Case(
+    "F6 what another client opened begins its window when it is seen, whatever time its entry says": Case(
         group(
             hub(nominated=("w1", "w2")),
             worker("w1", opened("w1", at=NOW - T)),
@@ -302,7 +302,7 @@ OPENINGS = {
         ),
         (
             RecordOpenings(
-                (Opening("w1", ReplicaUID("w1-uid"), NOW, ATTEMPT, took_effect=True, entry_ns=NOW - T, by_others=1),)
+                (Opening(W1, ReplicaUID("w1-uid"), NOW, ATTEMPT, took_effect=True, entry_ns=NOW - T, by_others=1),)
             ),
         ),
     ),
@@ -318,26 +318,26 @@ OPENINGS = {
     "3.7 and opens when that has passed": Case(
         group(hub(nominated=("w1",)), worker("w1", signalled("w1", at=NOW - 10 * SECOND))),
         (
-            RecordOpenings((Opening("w1", ReplicaUID("w1-uid"), NOW, ATTEMPT, entry_ns=NOW),)),
-            OpenGate("w1", ReplicaUID("w1-uid"), "3", NOW),
+            RecordOpenings((Opening(W1, ReplicaUID("w1-uid"), NOW, ATTEMPT, entry_ns=NOW),)),
+            OpenGate(W1, ReplicaUID("w1-uid"), "3", NOW),
         ),
         T,
         Settings(non_preempting_grace_ns=10 * SECOND),
     ),
     "3.7 the grace is for the first gate only": Case(
         group(
-            hub(nominated=("w1", "w2"), openings=(Opening("w1", ReplicaUID("w1-uid"), NOW - T),)),
+            hub(nominated=("w1", "w2"), openings=(Opening(W1, ReplicaUID("w1-uid"), NOW - T),)),
             worker("w1", opened("w1", at=NOW - T)),
             worker("w2", signalled("w2", at=NOW)),
         ),
         (
             RecordOpenings(
                 (
-                    Opening("w1", ReplicaUID("w1-uid"), NOW - T),
-                    Opening("w2", ReplicaUID("w2-uid"), NOW, ATTEMPT, entry_ns=NOW),
+                    Opening(W1, ReplicaUID("w1-uid"), NOW - T),
+                    Opening(W2, ReplicaUID("w2-uid"), NOW, ATTEMPT, entry_ns=NOW),
                 )
             ),
-            OpenGate("w2", ReplicaUID("w2-uid"), "3", NOW),
+            OpenGate(W2, ReplicaUID("w2-uid"), "3", NOW),
         ),
         T,
         Settings(non_preempting_grace_ns=10 * SECOND),

@@ -2,12 +2,14 @@
 
 from dataclasses import replace
 
+from config.api.identifiers import NO_WORKER, ReplicaUID, WorkerName
 from gates.model.actions import (
     CreateReplica,
     DeactivateReplica,
     EmitEvent,
     OpenGate,
     PatchHubStatus,
+    ProbeWorker,
     RecordOpenings,
     RecordOutOfSync,
     RecordWinner,
@@ -17,20 +19,12 @@ from gates.model.actions import (
     SyncJob,
     UpdateReplicaSpec,
 )
-from gates.model.names import ReplicaUID
+from gates.model.hub_workload import CheckState, Component, Ownership
+from gates.model.openings import Opening, Winner
 from gates.model.settings import MINUTE, SECOND, Dispatcher, Settings
-from gates.model.view import (
-    CheckState,
-    Component,
-    Drift,
-    GateSupport,
-    JobSync,
-    Opening,
-    OutOfSync,
-    Ownership,
-    Reach,
-    Winner,
-)
+from gates.model.texts import out_of_sync
+from gates.model.view import Drift, GateSupport, JobSync, OutOfSync, Reach
+from tests.support.worker_names import W1, W2, W3, W4
 from tests.unit.gates.cases import Case, admitted, nominates, ready, retry
 from tests.unit.gates.groups import (
     ATTEMPT,
@@ -53,7 +47,7 @@ def rejected(text: str) -> PatchHubStatus:
 
 
 def chosen(name: str, attempt: int = NOW - 60 * MINUTE) -> Winner:
-    return Winner(name, ReplicaUID(f"{name}-uid"), attempt)
+    return Winner(WorkerName(name), ReplicaUID(f"{name}-uid"), attempt)
 
 
 UNSEEN = 'Admitted on "w1", which cannot be reached: its job may be running, so others wait until 2027-01-15T08:14:00Z'
@@ -62,7 +56,7 @@ UNSEEN = 'Admitted on "w1", which cannot be reached: its job may be running, so 
 OWNERSHIP = {
     "1 no check of ours: nothing is written": Case(group(hub(check=None), worker("w1"), worker("w2"))),
     "1 no check of ours, but a replica left from before: it is removed": Case(
-        group(hub(check=None), worker("w1", replica("w1"))), (RemoveRemote("w1", ReplicaUID("w1-uid")),)
+        group(hub(check=None), worker("w1", replica("w1"))), (RemoveRemote(W1, ReplicaUID("w1-uid")),)
     ),
     "2 no owner, and ownerless Workloads refused": Case(
         group(hub(ownership=Ownership.OWNERLESS), worker("w1")),
@@ -89,17 +83,17 @@ OWNERSHIP = {
 DISPATCH = {
     "10 both workers get a replica": Case(
         group(hub(), worker("w1"), worker("w2")),
-        (nominates("w1", "w2"), CreateReplica("w1"), CreateReplica("w2")),
+        (nominates("w1", "w2"), CreateReplica(W1), CreateReplica(W2)),
     ),
     "11 only the missing one is created": Case(
-        group(hub(nominated=("w1", "w2")), worker("w1", replica("w1")), worker("w2")), (CreateReplica("w2"),)
+        group(hub(nominated=("w1", "w2")), worker("w1", replica("w1")), worker("w2")), (CreateReplica(W2),)
     ),
     "13 a lost worker is not nominated": Case(
         group(hub(), worker("w1"), worker("w2", reach=Reach.LOST)),
-        (nominates("w1", note="not reachable: w2"), CreateReplica("w1")),
+        (nominates("w1", note="not reachable: w2"), CreateReplica(W1)),
     ),
     "14 the same set in another order is not written": Case(
-        group(hub(nominated=("w2", "w1")), worker("w1"), worker("w2")), (CreateReplica("w1"), CreateReplica("w2"))
+        group(hub(nominated=("w2", "w1")), worker("w1"), worker("w2")), (CreateReplica(W1), CreateReplica(W2))
     ),
     "15 another check is not ready: nothing is dispatched": Case(
         group(hub(other_checks_ready=False), worker("w1"), worker("w2"))
@@ -111,18 +105,18 @@ DISPATCH = {
     ),
     "16 external with w1 and w6: exactly those": Case(
         group(hub(nominated=("w1", "w6")), worker("w1"), worker("w2"), worker("w6")),
-        (CreateReplica("w1"), CreateReplica("w6")),
+        (CreateReplica(W1), CreateReplica(WorkerName("w6"))),
         settings=Settings(dispatcher=Dispatcher.EXTERNAL),
     ),
     "17 external nominates a lost cluster: the others go on": Case(
         group(hub(nominated=("w1", "w2")), worker("w1"), worker("w2", reach=Reach.LOST)),
-        (CreateReplica("w1"),),
+        (CreateReplica(W1),),
         settings=Settings(dispatcher=Dispatcher.EXTERNAL),
         want_notes=("cluster w2: no remote client for nominated cluster",),
     ),
     "18 external drops w1: its replica goes": Case(
         group(hub(nominated=("w2",)), worker("w1", replica("w1")), worker("w2", replica("w2"))),
-        (RemoveRemote("w1", ReplicaUID("w1-uid")),),
+        (RemoveRemote(W1, ReplicaUID("w1-uid")),),
         settings=Settings(dispatcher=Dispatcher.EXTERNAL),
     ),
     "19 incremental: the first three in configuration order": Case(
@@ -130,9 +124,9 @@ DISPATCH = {
         (
             nominates("w1", "w2", "w3"),
             StartRound(NOW),
-            CreateReplica("w1"),
-            CreateReplica("w2"),
-            CreateReplica("w3"),
+            CreateReplica(W1),
+            CreateReplica(W2),
+            CreateReplica(W3),
         ),
         5 * MINUTE + 1,
         Settings(dispatcher=Dispatcher.INCREMENTAL),
@@ -147,8 +141,8 @@ DISPATCH = {
         (
             nominates("w1", "w2", "w3", "w4"),
             StartRound(NOW),
-            CreateReplica("w3"),
-            CreateReplica("w4"),
+            CreateReplica(W3),
+            CreateReplica(W4),
         ),
         5 * MINUTE + 1,
         Settings(dispatcher=Dispatcher.INCREMENTAL, step_size=2),
@@ -157,22 +151,22 @@ DISPATCH = {
         group(hub(condition("Evicted"), cluster_name="w1"), worker("w1"))
     ),
     "27 a cluster is left over from before an eviction: forgotten first": Case(
-        group(hub(cluster_name="w1"), worker("w1")), (PatchHubStatus(cluster_name=""),)
+        group(hub(cluster_name="w1"), worker("w1")), (PatchHubStatus(cluster_name=NO_WORKER),)
     ),
     "29 a component waits until all its siblings exist": Case(
         group(hub(component=Component(complete=False, is_primary=True)), worker("w1"))
     ),
     "29 94 a component follows its siblings, without a gate": Case(
         group(
-            hub(component=Component(complete=True, is_primary=False, sibling_clusters=frozenset({"w2"}))),
+            hub(component=Component(complete=True, is_primary=False, sibling_clusters=frozenset({W2}))),
             worker("w1"),
             worker("w2"),
         ),
-        (PatchHubStatus(nominated=("w2",)), CreateReplica("w2", gated=False)),
+        (PatchHubStatus(nominated=(W2,)), CreateReplica(W2, gated=False)),
     ),
     "29 siblings on two clusters": Case(
         group(
-            hub(component=Component(complete=True, is_primary=False, sibling_clusters=frozenset({"w1", "w2"}))),
+            hub(component=Component(complete=True, is_primary=False, sibling_clusters=frozenset({W1, W2}))),
             worker("w1"),
             worker("w2"),
         ),
@@ -183,7 +177,7 @@ DISPATCH = {
         group(hub(), worker("w1", foreign_replica=True), worker("w2")),
         (
             nominates("w1", "w2", holding="w2", note="a foreign Workload with the same name exists on: w1"),
-            CreateReplica("w2"),
+            CreateReplica(W2),
         ),
     ),
 }
@@ -204,7 +198,7 @@ FOLLOWING = {
             worker("w1", admitted("w1"), job_sync=JobSync.CREATE),
             worker("w2", replica("w2")),
         ),
-        (RemoveRemote("w2", ReplicaUID("w2-uid")), RecordWinner(chosen("w1")), SyncJob("w1"), *ready("w1")),
+        (RemoveRemote(W2, ReplicaUID("w2-uid")), RecordWinner(chosen("w1")), SyncJob(W1), *ready("w1")),
         L,
     ),
     "32 the choice is recorded once": Case(
@@ -213,12 +207,41 @@ FOLLOWING = {
             worker("w1", admitted("w1"), job_sync=JobSync.CREATE),
             worker("w2"),
         ),
-        (SyncJob("w1"), *ready("w1")),
+        (SyncJob(W1), *ready("w1")),
+        L,
+    ),
+    "60 90 the winner showed its gate: its opening was none, also should it be lost later": Case(
+        group(
+            hub(
+                nominated=("w1", "w2"),
+                openings=(Opening(W1, ReplicaUID(""), NOW - SECOND, ATTEMPT, until_shown=True),),
+            ),
+            worker("w1", admitted("w1"), job_sync=JobSync.CREATE),
+            worker("w2", gates=GateSupport.UNKNOWN),
+        ),
+        (RecordWinner(chosen("w1"), ()), SyncJob(W1), *ready("w1")),
+        L,
+    ),
+    "60 90 the winner shows its gate after it was chosen": Case(
+        group(
+            hub(
+                check=CheckState.READY,
+                cluster_name="w1",
+                winner=chosen("w1"),
+                openings=(
+                    Opening(W1, ReplicaUID(""), NOW - SECOND, ATTEMPT, until_shown=True),
+                    Opening(W2, ReplicaUID(""), NOW - MINUTE, ATTEMPT),
+                ),
+            ),
+            worker("w1", admitted("w1"), job_present=True),
+            worker("w2", gates=GateSupport.MISSING),
+        ),
+        (RecordOpenings((Opening(W2, ReplicaUID(""), NOW - MINUTE, ATTEMPT),)),),
         L,
     ),
     "F11 a single worker is recorded too: a second may be added before a restart": Case(
         group(hub(nominated=("w1",)), worker("w1", admitted("w1"), job_sync=JobSync.CREATE)),
-        (RecordWinner(chosen("w1")), SyncJob("w1"), *ready("w1")),
+        (RecordWinner(chosen("w1")), SyncJob(W1), *ready("w1")),
         L,
     ),
     "34 the chosen replica stays although another admitted earlier": Case(
@@ -227,7 +250,7 @@ FOLLOWING = {
             worker("w1", admitted("w1"), job_present=True),
             worker("w2", admitted("w2", at=NOW - MINUTE)),
         ),
-        (RemoveRemote("w2", ReplicaUID("w2-uid")), *ready("w1")),
+        (RemoveRemote(W2, ReplicaUID("w2-uid")), *ready("w1")),
         L,
     ),
     "34 a choice of an earlier attempt does not count": Case(
@@ -236,10 +259,10 @@ FOLLOWING = {
             worker("w1", admitted("w1")),
             worker("w2", admitted("w2", at=NOW - MINUTE), job_present=True),
         ),
-        (RemoveRemote("w1", ReplicaUID("w1-uid")), *ready("w2")),
+        (RemoveRemote(W1, ReplicaUID("w1-uid")), *ready("w2")),
         L,
     ),
-    "59 the chosen worker is out of sight: its job may be running, so nobody else wins": Case(
+    "59 the chosen worker is out of sight: its job may be running, so no other worker wins": Case(
         group(
             hub(nominated=("w1", "w2"), winner=chosen("w1")),
             worker("w1", reach=Reach.LOST, lost_since_ns=NOW - MINUTE),
@@ -254,7 +277,7 @@ FOLLOWING = {
             worker("w1", reach=Reach.LOST, lost_since_ns=NOW - L),
             worker("w2", admitted("w2"), job_sync=JobSync.CREATE),
         ),
-        (RecordWinner(chosen("w2")), SyncJob("w2"), *ready("w2")),
+        (RecordWinner(chosen("w2")), SyncJob(W2), *ready("w2")),
         L,
     ),
     "58 the chosen worker cannot be read for the moment: look again": Case(
@@ -271,11 +294,11 @@ FOLLOWING = {
             worker("w1"),
             worker("w2", admitted("w2"), job_sync=JobSync.CREATE),
         ),
-        (RecordWinner(chosen("w2")), SyncJob("w2"), *ready("w2")),
+        (RecordWinner(chosen("w2")), SyncJob(W2), *ready("w2")),
         L,
     ),
     "28 33 the winner was never nominated: nominate first, because the hub refuses the name otherwise": Case(
-        group(hub(), worker("w1", admitted("w1"))), (PatchHubStatus(nominated=("w1",)),), L
+        group(hub(), worker("w1", admitted("w1"))), (PatchHubStatus(nominated=(W1,)),), L
     ),
     "34 the recorded winner stays although another admitted earlier": Case(
         group(
@@ -283,12 +306,12 @@ FOLLOWING = {
             worker("w1", admitted("w1")),
             worker("w2", admitted("w2", at=NOW - MINUTE)),
         ),
-        (RemoveRemote("w2", ReplicaUID("w2-uid")),),
+        (RemoveRemote(W2, ReplicaUID("w2-uid")),),
         L,
     ),
     "35 both in the same second: configuration order": Case(
         group(hub(nominated=("w1", "w2")), worker("w2", admitted("w2")), worker("w1", admitted("w1"))),
-        (RemoveRemote("w2", ReplicaUID("w2-uid")), *ready("w1")),
+        (RemoveRemote(W2, ReplicaUID("w2-uid")), *ready("w1")),
         L,
     ),
     "36 an out-of-date loser goes, the winner stays": Case(
@@ -297,16 +320,16 @@ FOLLOWING = {
             worker("w1", admitted("w1")),
             worker("w2", replica("w2", drift=Drift.OTHER)),
         ),
-        (RemoveRemote("w2", ReplicaUID("w2-uid")),),
+        (RemoveRemote(W2, ReplicaUID("w2-uid")),),
         L,
     ),
     "37 an out-of-date pending replica is removed": Case(
         group(hub(nominated=("w1",)), worker("w1", replica("w1", drift=Drift.OTHER))),
-        (RemoveRemote("w1", ReplicaUID("w1-uid")),),
+        (RemoveRemote(W1, ReplicaUID("w1-uid")),),
     ),
     "38 a priority change is made in place": Case(
         group(hub(nominated=("w1",)), worker("w1", replica("w1", drift=Drift.PRIORITY))),
-        (UpdateReplicaSpec("w1", ReplicaUID("w1-uid"), "3"),),
+        (UpdateReplicaSpec(W1, ReplicaUID("w1-uid"), "3"),),
     ),
     "40 a foreign remote job: the hub is not finished": Case(
         group(
@@ -329,7 +352,7 @@ FOLLOWING = {
                 job_sync=JobSync.COPY_STATUS,
             ),
         ),
-        (SyncJob("w1"), PatchHubStatus(finished=("Succeeded", "done"))),
+        (SyncJob(W1), PatchHubStatus(finished=("Succeeded", "done"))),
     ),
     "41 a finished replica whose job is known to be over needs no last word": Case(
         group(
@@ -348,7 +371,7 @@ FOLLOWING = {
             hub(check=CheckState.READY, cluster_name="w1"),
             worker("w1", replica("w1", condition("Finished", reason="Succeeded", message="done")), job_present=True),
         ),
-        (SyncJob("w1", final=True), PatchHubStatus(finished=("Succeeded", "done"))),
+        (SyncJob(W1, final=True), PatchHubStatus(finished=("Succeeded", "done"))),
     ),
     "41 a finished replica whose hub job cannot be read waits for it": Case(
         group(
@@ -359,7 +382,18 @@ FOLLOWING = {
     ),
     "42 the hub is finished: everything goes": Case(
         group(hub(condition("Finished")), worker("w1", replica("w1"), job_present=True), worker("w2", replica("w2"))),
-        (RemoveRemote("w1", ReplicaUID("w1-uid")), RemoveRemote("w2", ReplicaUID("w2-uid"))),
+        (RemoveRemote(W1, ReplicaUID("w1-uid")), RemoveRemote(W2, ReplicaUID("w2-uid"))),
+    ),
+    "43 the worker's Kueue did not find the job: retry": Case(
+        group(
+            hub(check=CheckState.READY, cluster_name="w1"),
+            worker("w1", replica("w1", condition("Finished", reason="OwnerNotFound"))),
+        ),
+        (
+            RecordOutOfSync(((W1, OutOfSync(1, ReplicaUID("w1-uid"))),)),
+            retry(f'{out_of_sync(W1)}, Previously: "Ready"', requeue_after_seconds=1),
+            EmitEvent("MultiKueue", f'{out_of_sync(W1)}, Previously: "Ready"', warning=True),
+        ),
     ),
     "43 out of sync while Ready: retry": Case(
         group(
@@ -367,7 +401,7 @@ FOLLOWING = {
             worker("w1", replica("w1", condition("Finished", reason="OutOfSync"))),
         ),
         (
-            RecordOutOfSync((("w1", OutOfSync(1, ReplicaUID("w1-uid"))),)),
+            RecordOutOfSync(((W1, OutOfSync(1, ReplicaUID("w1-uid"))),)),
             retry(
                 'Remote workload on worker cluster "w1" is out of sync with its user job, '
                 'resetting for re-dispatch, Previously: "Ready"',
@@ -400,7 +434,7 @@ FOLLOWING = {
             worker("w1", admitted("w1")),
             worker("w2", replica("w2", condition("Finished", reason="Succeeded"))),
         ),
-        (RemoveRemote("w2", ReplicaUID("w2-uid")),),
+        (RemoveRemote(W2, ReplicaUID("w2-uid")),),
         L,
     ),
 }
@@ -409,11 +443,11 @@ FOLLOWING = {
 LEAVING = {
     "48 without quota everything goes": Case(
         group(without_quota(hub()), worker("w1", replica("w1")), worker("w2", replica("w2"))),
-        (RemoveRemote("w1", ReplicaUID("w1-uid")), RemoveRemote("w2", ReplicaUID("w2-uid"))),
+        (RemoveRemote(W1, ReplicaUID("w1-uid")), RemoveRemote(W2, ReplicaUID("w2-uid"))),
     ),
     "48 without quota what the status says of clusters is taken back": Case(
         group(without_quota(hub(cluster_name="w1", nominated=("w1",))), worker("w1")),
-        (PatchHubStatus(cluster_name="", nominated=()),),
+        (PatchHubStatus(cluster_name=NO_WORKER, nominated=()),),
     ),
     "48 without quota another dispatcher's nominations stay": Case(
         group(without_quota(hub(nominated=("w1",))), worker("w1")),
@@ -424,12 +458,12 @@ LEAVING = {
     ),
     "49 without quota and w2 lost: w1 is cleaned, look again later": Case(
         group(without_quota(hub()), worker("w1", replica("w1")), worker("w2", reach=Reach.LOST)),
-        (RemoveRemote("w1", ReplicaUID("w1-uid")),),
+        (RemoveRemote(W1, ReplicaUID("w1-uid")),),
         L,
     ),
     "50 evicted on the hub: the winner is deactivated": Case(
         group(hub(condition("Evicted", message="preempted")), worker("w1", admitted("w1"))),
-        (DeactivateReplica("w1", ReplicaUID("w1-uid"), "Evicted on manager: preempted"),),
+        (DeactivateReplica(W1, ReplicaUID("w1-uid"), "Evicted on manager: preempted"),),
     ),
     "60 evicted, and the winner is out of reach for too long: the hub's job is stopped": Case(
         group(
@@ -448,6 +482,17 @@ LEAVING = {
     "62 evicted, and nothing is left on the winner: the hub's job is stopped": Case(
         group(hub(condition("Evicted"), cluster_name="w1", job_to_stop=True), worker("w1")), (StopHubJob(),)
     ),
+    "62 evicted, and the winner was restored to before the job was created: the hub's job is stopped": Case(
+        group(hub(condition("Evicted"), cluster_name="w1", job_to_stop=True), worker("w1", replica("w1"))),
+        (StopHubJob(),),
+    ),
+    "62 evicted on both sides, and the winner has no job any more: the hub's job is stopped": Case(
+        group(
+            hub(condition("Evicted"), cluster_name="w1", job_to_stop=True),
+            worker("w1", replica("w1", condition("Evicted"))),
+        ),
+        (StopHubJob(),),
+    ),
     "62 evicted, and the winner's cache is not complete: look again": Case(
         group(hub(condition("Evicted"), cluster_name="w1", job_to_stop=True), worker("w1", reach=Reach.UNREADABLE)),
         want_requeue=SETTINGS.deferred_sync_ns,
@@ -460,14 +505,14 @@ LEAVING = {
             hub(condition("Evicted", message="why"), cluster_name="w1", job_to_stop=True),
             worker("w1", admitted("w1"), job_present=True),
         ),
-        (DeactivateReplica("w1", ReplicaUID("w1-uid"), "Evicted on manager: why"),),
+        (DeactivateReplica(W1, ReplicaUID("w1-uid"), "Evicted on manager: why"),),
     ),
     "51 evicted on both sides: only the job is synchronised": Case(
         group(
             hub(condition("Evicted")),
             worker("w1", replica("w1", condition("Evicted")), job_sync=JobSync.COPY_STATUS),
         ),
-        (SyncJob("w1"),),
+        (SyncJob(W1),),
     ),
     "52 evicted on the winner: retry": Case(
         group(hub(check=CheckState.READY, cluster_name="w1"), worker("w1", replica("w1", condition("Evicted")))),
@@ -481,11 +526,11 @@ LEAVING = {
     ),
     "53 55 deleted: everything goes, a job without replica too": Case(
         group(hub(deleted=True), worker("w1", replica("w1")), worker("w2", job_present=True)),
-        (RemoveRemote("w1", ReplicaUID("w1-uid")), RemoveRemote("w2")),
+        (RemoveRemote(W1, ReplicaUID("w1-uid")), RemoveRemote(W2)),
     ),
     "58 an unreadable worker is unknown, the others go on": Case(
         group(hub(nominated=("w1", "w2")), worker("w1", reach=Reach.UNREADABLE), worker("w2")),
-        (CreateReplica("w2"),),
+        (CreateReplica(W2),),
     ),
     "59 the winner is lost for less than the grace": Case(
         group(
@@ -521,12 +566,12 @@ LEAVING = {
             worker("w1", reach=Reach.LOST, lost_since_ns=NOW),
             worker("w2", replica("w2", drift=Drift.OTHER)),
         ),
-        (RemoveRemote("w2", ReplicaUID("w2-uid")),),
+        (RemoveRemote(W2, ReplicaUID("w2-uid")),),
         L,
     ),
     "6.2-9 a cluster taken off the list keeps nothing": Case(
         group(hub(nominated=("w1",)), worker("w1", replica("w1")), worker("w9", replica("w9"), position=None)),
-        (RemoveRemote("w9", ReplicaUID("w9-uid")),),
+        (RemoveRemote(WorkerName("w9"), ReplicaUID("w9-uid")),),
     ),
     "112 a replaced slice is left alone": Case(
         group(
@@ -542,7 +587,7 @@ LEAVING = {
             hub(elastic=True, cluster_name="w1", check=CheckState.READY),
             worker("w1", replace(admitted("w1"), drift=Drift.SCALE_DOWN)),
         ),
-        (UpdateReplicaSpec("w1", ReplicaUID("w1-uid"), "3"),),
+        (UpdateReplicaSpec(W1, ReplicaUID("w1-uid"), "3"),),
         L,
     ),
 }
@@ -552,19 +597,17 @@ GATES = {
     "69 87 the record is written before the gate is opened, under the version that was looked at": Case(
         group(hub(nominated=("w1",)), worker("w1", signalled("w1", at=NOW))),
         (
-            RecordOpenings((Opening("w1", ReplicaUID("w1-uid"), NOW, ATTEMPT, entry_ns=NOW),)),
-            OpenGate("w1", ReplicaUID("w1-uid"), "3", NOW),
+            RecordOpenings((Opening(W1, ReplicaUID("w1-uid"), NOW, ATTEMPT, entry_ns=NOW),)),
+            OpenGate(W1, ReplicaUID("w1-uid"), "3", NOW),
         ),
         T,
     ),
     "88 a reverted gate needs no new record": Case(
         group(
-            hub(
-                nominated=("w1",), openings=(Opening("w1", ReplicaUID("w1-uid"), NOW - SECOND, entry_ns=NOW - SECOND),)
-            ),
+            hub(nominated=("w1",), openings=(Opening(W1, ReplicaUID("w1-uid"), NOW - SECOND, entry_ns=NOW - SECOND),)),
             worker("w1", signalled("w1", at=NOW - MINUTE), opening_confirmed=True),
         ),
-        (OpenGate("w1", ReplicaUID("w1-uid"), "3", NOW - SECOND),),
+        (OpenGate(W1, ReplicaUID("w1-uid"), "3", NOW - SECOND),),
         T,
     ),
     "no gate opens while the hub evicts": Case(group(hub(condition("Evicted")), worker("w1", signalled("w1", at=NOW)))),
@@ -576,16 +619,107 @@ GATES = {
             worker("w3", gates=GateSupport.MISSING),
         ),
         (
-            RecordOpenings((Opening("w2", ReplicaUID(""), NOW, ATTEMPT, entry_ns=NOW),)),
-            CreateReplica("w2", gated=False, opened_ns=NOW),
+            RecordOpenings((Opening(W2, ReplicaUID(""), NOW, ATTEMPT, entry_ns=NOW),)),
+            CreateReplica(W2, gated=False, opened_ns=NOW),
         ),
         T,
+    ),
+    "90 a worker of which it is not known gets a gated replica as its opening, the next one waits": Case(
+        group(
+            hub(nominated=("w1", "w2")),
+            worker("w1", gates=GateSupport.UNKNOWN),
+            worker("w2", gates=GateSupport.UNKNOWN),
+        ),
+        (
+            RecordOpenings((Opening(W1, ReplicaUID(""), NOW, ATTEMPT, entry_ns=NOW, until_shown=True),)),
+            CreateReplica(W1, opened_ns=NOW),
+        ),
+        T,
+    ),
+    "90 before a replica is recorded as an opening, its worker is asked whether it answers": Case(
+        group(
+            hub(nominated=("w1", "w2")),
+            worker("w1", gates=GateSupport.UNKNOWN, answers=False),
+            worker("w2", gates=GateSupport.UNKNOWN, answers=False),
+        ),
+        (ProbeWorker(W1),),
+        T,
+    ),
+    "90 while one worker is asked, the next one is": Case(
+        group(
+            hub(nominated=("w1", "w2")),
+            worker("w1", gates=GateSupport.UNKNOWN, answers=False, busy=True),
+            worker("w2", gates=GateSupport.UNKNOWN, answers=False),
+        ),
+        (ProbeWorker(W2),),
+        T,
+    ),
+    "90 no gate opens while a worker that may have room is asked": Case(
+        group(
+            hub(nominated=("w1", "w2")),
+            worker("w1", signalled("w1", at=NOW - SECOND)),
+            worker("w2", gates=GateSupport.UNKNOWN, answers=False, busy=True),
+        ),
+        (),
+        SECOND,
+    ),
+    "90 when the gate shows, the opening was none and the next one follows": Case(
+        group(
+            hub(
+                nominated=("w1", "w2"),
+                openings=(Opening(W1, ReplicaUID(""), NOW - SECOND, ATTEMPT, until_shown=True),),
+            ),
+            worker("w1", replica("w1")),
+            worker("w2", gates=GateSupport.UNKNOWN),
+        ),
+        (
+            RecordOpenings((Opening(W2, ReplicaUID(""), NOW, ATTEMPT, entry_ns=NOW, until_shown=True),)),
+            CreateReplica(W2, opened_ns=NOW),
+        ),
+        T,
+    ),
+    "90 a worker that may have room gets its replica before another's gate opens": Case(
+        group(
+            hub(nominated=("w1", "w2")),
+            worker("w1", signalled("w1", at=NOW - SECOND)),
+            worker("w2", gates=GateSupport.UNKNOWN),
+        ),
+        (
+            RecordOpenings((Opening(W2, ReplicaUID(""), NOW, ATTEMPT, entry_ns=NOW, until_shown=True),)),
+            CreateReplica(W2, opened_ns=NOW),
+        ),
+        SECOND,
+    ),
+    "90 no gate opens while another worker has not shown its own": Case(
+        group(
+            hub(nominated=("w1", "w2")),
+            worker("w1", signalled("w1", at=NOW - SECOND)),
+            worker("w2", replica("w2", gate_shown=False)),
+        ),
+        (),
+        SECOND,
+    ),
+    "90 of replicas whose gates were dropped one may stay": Case(
+        group(
+            hub(nominated=("w1", "w2"), check=CheckState.PENDING),
+            worker("w1", replica("w1", has_gate=False, gate_shown=False), gates=GateSupport.MISSING),
+            worker("w2", replica("w2", has_gate=False, gate_shown=False), gates=GateSupport.MISSING),
+        ),
+        (RemoveRemote(W2, ReplicaUID("w2-uid")),),
+    ),
+    "90 a worker whose Kueue does not react gets nothing": Case(
+        group(
+            hub(nominated=("w1", "w2"), check=CheckState.PENDING),
+            worker("w1", replica("w1")),
+            worker("w2", gates=GateSupport.UNKNOWN, is_silent=True),
+        ),
+        (PatchHubStatus(check_message="Pending on w1"),),
     ),
     "90 sequential: the next one waits for the window": Case(
         group(
             hub(
                 nominated=("w1", "w2", "w3"),
-                openings=(Opening("w2", ReplicaUID(""), NOW - MINUTE),),
+                openings=(Opening(W2, ReplicaUID(""), NOW - MINUTE),),
                 check=CheckState.PENDING,
             ),
             worker("w1", replica("w1")),

@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass, replace
 
-from gates.model.names import ReplicaUID
+from config.api.identifiers import ReplicaUID, WorkerName
+from gates.model.openings import Opening
 from gates.model.settings import MINUTE, SECOND, Settings
-from gates.model.view import Opening, Reach, WorkloadView
+from gates.model.view import Reach, WorkloadView
+from tests.support.worker_names import W1, W2
 from tests.unit.gates.groups import ATTEMPT, NOW, SETTINGS, T, condition, group, hub, opened, replica, signalled, worker
 
 
@@ -22,7 +24,7 @@ HALF_MINUTE = Settings(timeout_ns=30 * SECOND)
 
 
 def recorded(cluster: str, at: int) -> tuple[Opening, ...]:
-    return (Opening(cluster, ReplicaUID(f"{cluster}-uid"), at),)
+    return (Opening(WorkerName(cluster), ReplicaUID(f"{cluster}-uid"), at),)
 
 
 CASES = {
@@ -36,7 +38,7 @@ CASES = {
         group(hub(), worker("w1", opened("w1", at=NOW - T + SECOND)), worker("w2", signalled("w2", at=EARLY))),
         ("wait", SECOND),
     ),
-    "72 nobody asks, nothing opens, no timer": Case(
+    "72 no worker asks, nothing opens, no timer": Case(
         group(hub(), worker("w1", opened("w1", at=NOW - T)), worker("w2", replica("w2"))), "idle"
     ),
     "73 a signal that is not True does not ask": Case(group(hub(), worker("w1", replica("w1"))), "idle"),
@@ -60,7 +62,7 @@ CASES = {
         ),
         ("wait", T // 2),
     ),
-    "F7 nobody opens while an opening is on its way, however long ago it was recorded": Case(
+    "F7 no gate opens while an opening is on its way, however long ago it was recorded": Case(
         group(
             hub(openings=recorded("w1", NOW - 2 * T)),
             worker("w1", signalled("w1", at=NOW - 3 * T), opening_on_its_way=True, busy=True),
@@ -70,7 +72,7 @@ CASES = {
     ),
     "F13 a worker that asks again comes after those that had no turn, however it dates its request": Case(
         group(
-            hub(openings=(Opening("w1", ReplicaUID("w1-old"), NOW - T, ATTEMPT),)),
+            hub(openings=(Opening(W1, ReplicaUID("w1-old"), NOW - T, ATTEMPT),)),
             worker("w1", signalled("w1", at=0)),
             worker("w2", signalled("w2", at=NOW)),
         ),
@@ -80,8 +82,8 @@ CASES = {
         group(
             hub(
                 openings=(
-                    Opening("w1", ReplicaUID("w1-old"), NOW - T, ATTEMPT),
-                    Opening("w2", ReplicaUID("w2-old"), NOW - 2 * T, ATTEMPT),
+                    Opening(W1, ReplicaUID("w1-old"), NOW - T, ATTEMPT),
+                    Opening(W2, ReplicaUID("w2-old"), NOW - 2 * T, ATTEMPT),
                 )
             ),
             worker("w1", signalled("w1", at=0)),
@@ -154,9 +156,9 @@ CASES = {
         ),
         ("w1", NOW - MINUTE),
     ),
-    "88 a copy made anew where somebody opened by hand waits for the window of another cluster": Case(
+    "88 a copy made again where a gate was opened by hand waits for the window of another cluster": Case(
         group(
-            hub(openings=(*recorded("w1", NOW - MINUTE), Opening("w2", ReplicaUID("before"), NOW - MINUTE))),
+            hub(openings=(*recorded("w1", NOW - MINUTE), Opening(W2, ReplicaUID("before"), NOW - MINUTE))),
             worker("w1", opened("w1", at=NOW - MINUTE)),
             worker("w2", signalled("w2", at=NOW)),
         ),
@@ -187,15 +189,15 @@ CASES = {
     ),
     "F13 a replica made again on the holding cluster waits while others ask": Case(
         group(
-            hub(openings=(Opening("w1", ReplicaUID("old-uid"), NOW - MINUTE),)),
+            hub(openings=(Opening(W1, ReplicaUID("old-uid"), NOW - MINUTE),)),
             worker("w1", signalled("w1", at=LATE)),
             worker("w2", signalled("w2", at=EARLY)),
         ),
         ("wait", T - MINUTE),
     ),
-    "a replica made again on the holding cluster opens at once while nobody else asks, in a window of its own": Case(
+    "a replica made again on the holding cluster opens at once while no other worker asks, in its own window": Case(
         group(
-            hub(openings=(Opening("w1", ReplicaUID("old-uid"), NOW - MINUTE),)),
+            hub(openings=(Opening(W1, ReplicaUID("old-uid"), NOW - MINUTE),)),
             worker("w1", signalled("w1", at=LATE)),
             worker("w2", replica("w2")),
         ),
@@ -204,7 +206,7 @@ CASES = {
     "a new attempt of the hub forgets openings whose replica is gone": Case(
         group(
             replace(
-                hub(openings=(Opening("w1", ReplicaUID("old-uid"), NOW - 90 * MINUTE, ATTEMPT),)),
+                hub(openings=(Opening(W1, ReplicaUID("old-uid"), NOW - 90 * MINUTE, ATTEMPT),)),
                 conditions={"QuotaReserved": condition("QuotaReserved", at=NOW - SECOND)},
             ),
             worker("w1"),
@@ -216,7 +218,7 @@ CASES = {
     "a new attempt of the hub does not forget what an unreadable worker may still do": Case(
         group(
             replace(
-                hub(openings=(Opening("w1", ReplicaUID("old-uid"), NOW - MINUTE, ATTEMPT),)),
+                hub(openings=(Opening(W1, ReplicaUID("old-uid"), NOW - MINUTE, ATTEMPT),)),
                 conditions={"QuotaReserved": condition("QuotaReserved", at=NOW - SECOND)},
             ),
             worker("w1", reach=Reach.LOST),

@@ -3,10 +3,11 @@
 from dataclasses import replace
 from typing import Any
 
+from config.api.identifiers import ReplicaUID, WorkerName
 from config.api.meta import Condition
-from gates.model.names import ReplicaUID
+from gates.model.hub_workload import Check, CheckState, HubWorkload
 from gates.model.settings import MINUTE, SECOND, Settings
-from gates.model.view import Check, CheckState, HubWorkload, Replica, WorkerView, WorkloadView
+from gates.model.view import Replica, WorkerView, WorkloadView
 
 NOW = 1_800_000_000 * SECOND
 SETTINGS = Settings()
@@ -55,7 +56,7 @@ def opened(name: str, *, at: int, **fields: Any) -> Replica:
 
 def worker(name: str, copy: Replica | None = None, **fields: Any) -> WorkerView:
     """Make a worker whose place in the configuration is its number: w1 before w2."""
-    return replace(WorkerView(name, int(name.removeprefix("w")), replica=copy), **fields)
+    return replace(WorkerView(WorkerName(name), int(name.removeprefix("w")), replica=copy), **fields)
 
 
 def group(workload: HubWorkload, *workers: WorkerView) -> WorkloadView:

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
+from config.api.identifiers import ClusterUID, WorkerName
 from config.api.meta import Condition
 from config.names import MULTIKUEUE_NAME
 from engine.vocabulary.gate_dialect import GateDialect
-from gates.assembly.gate_support import GRACE_NS, dialect_served, judge_replica
+from gates.assembly.gate_support import GRACE_NS, judge_replica
 from gates.jobs.kinds import SHIPPED
 from gates.jobs.records import JobRecord, job_reader
 from gates.model import marks
@@ -26,15 +27,15 @@ from gates.model.marks import HubIdentity
 from gates.model.settings import SECOND
 from gates.model.view import GateSupport
 from gates.upkeep.garbage import Orphan, Sightings, orphans
-from gates.wire.records import ReplicaRecord, replica_record
-from localcluster.catalogue.registry import all_kinds
-from localcluster.serving.openapi import OpenApi
+from gates.wire.record_readers import replica_record
+from gates.wire.records import ReplicaRecord
 from tests.support.clusters import workload
+from tests.support.worker_names import W1
 
 NOW = 1_800_000_000 * SECOND
 UP = Health(is_active=True, reason="Active", message="Connected")
 DOWN = Health(is_active=False, reason="ClientConnectionFailed", message="refused")
-US = HubIdentity("origin", "hub")
+US = HubIdentity("origin", ClusterUID("hub"))
 
 
 def check(**spec: Any) -> Any:
@@ -50,7 +51,7 @@ CHECKS = {
         ("a", "x", "y", "c"),
         (True, "SomeActiveClusters", "Missing clusters: [x y], Inactive clusters: [c]"),
     ),
-    "nobody can be used": (PARAMETERS, ("c",), (False, "NoUsableClusters", "Inactive clusters: [c]")),
+    "no cluster can be used": (PARAMETERS, ("c",), (False, "NoUsableClusters", "Inactive clusters: [c]")),
     "no parameters": (
         None,
         ("a",),
@@ -73,7 +74,11 @@ CHECKS = {
 def test_103_check_health(name: str) -> None:
     parameters, clusters, want = CHECKS[name]
     record = check(**({"parameters": parameters} if parameters else {}))
-    got = check_health(record, ConfigRecord("conf", clusters), {"a": UP, "b": UP, "c": DOWN})
+    got = check_health(
+        record,
+        ConfigRecord("conf", tuple(map(WorkerName, clusters))),
+        {WorkerName("a"): UP, WorkerName("b"): UP, WorkerName("c"): DOWN},
+    )
     assert (got.is_active, got.reason, got.message) == want
 
 
@@ -136,28 +141,6 @@ def test_90_gate_support_is_judged_by_a_replica(name: str) -> None:
     assert judge_replica(record, GateDialect.KUEUE, age_ns) is want
 
 
-@pytest.mark.parametrize(
-    ("kinds", "want"),
-    [
-        (all_kinds(), (GateDialect.KUEUE, True)),
-        (all_kinds(gate_dialect=GateDialect.KEP), (GateDialect.KEP, True)),
-        (all_kinds(preemption_gates=False), (None, False)),
-    ],
-    ids=["Kueue v0.19", "KEP-8303", "an older Kueue"],
-)
-def test_a_worker_says_itself_how_it_spells_gates(kinds: Any, want: tuple[GateDialect | None, bool]) -> None:
-    import orjson
-
-    document = OpenApi(kinds).find("/openapi/v3/apis/kueue.x-k8s.io/v1beta2")
-    assert document is not None
-    assert dialect_served(orjson.loads(document)) == want
-
-
-@pytest.mark.parametrize("document", [{}, {"components": {"schemas": {"a.Workload": {"properties": {}}}}}])
-def test_a_document_that_does_not_tell_is_no_proof(document: Any) -> None:
-    assert dialect_served(document) == (None, True)
-
-
 JOB = next(kind for kind in SHIPPED if kind.kind == "Job")
 
 
@@ -179,14 +162,14 @@ def test_104_orphans_are_ours_and_without_a_hub_workload() -> None:
     def lives(_namespace: str, name: str, uid: str) -> bool:
         return name == "wl" and uid in ("", "hu")
 
-    found = list(orphans(Authorship("w1"), [replica()], jobs, US, lives, lambda _kind, _job: False))
+    found = list(orphans(Authorship(W1), [replica()], jobs, US, lives, lambda _kind, _job: False))
     assert [orphan.name for orphan in found] == ["left", "nameless"]
-    found = list(orphans(Authorship("w1"), [replica()], [], US, lambda *_: False, lambda *_: True))
+    found = list(orphans(Authorship(W1), [replica()], [], US, lambda *_: False, lambda *_: True))
     assert [(orphan.kind, orphan.name) for orphan in found] == [("", "wl")]
 
 
 def test_104_an_orphan_must_be_seen_twice_an_interval_apart() -> None:
-    orphan = Orphan("w1", "", "ns", "wl", "u", "wl")
+    orphan = Orphan(W1, "", "ns", "wl", "u", "wl")
     sightings = Sightings()
     assert sightings.ripe([orphan], NOW, 60) == []
     assert sightings.ripe([orphan], NOW + 59, 60) == []

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from config.api.identifiers import ClusterUID
 from config.api.meta import Condition
 from gates.jobs.belonging import Claim, RemoteJob, foreign_jobs, is_ours, jobs_to_remove, own_jobs, wants_job
 from gates.jobs.copying import remote_job
@@ -13,11 +14,13 @@ from gates.jobs.records import job_reader
 from gates.model import marks
 from gates.model.identity import Authorship
 from gates.model.marks import HubIdentity
-from gates.wire.records import HubRecord, hub_record
+from gates.wire.record_readers import hub_record
+from gates.wire.records import HubRecord
+from tests.support.worker_names import W1, W2
 
-US = HubIdentity("origin-1", "hub-1")
-HERE = Authorship("w1")
-OTHERS = HubIdentity("origin-1", "hub-2")
+US = HubIdentity("origin-1", ClusterUID("hub-1"))
+HERE = Authorship(W1)
+OTHERS = HubIdentity("origin-1", ClusterUID("hub-2"))
 BY_KIND = {kind.kind: kind for kind in SHIPPED}
 
 
@@ -85,10 +88,10 @@ def test_F9_only_what_is_in_the_way_counts_as_foreign() -> None:
 
 
 def test_F4_a_job_that_another_workers_name_wrote_is_in_the_way() -> None:
-    job = replace(copy(), record=replace(copy().record, cluster="w2"))
+    job = replace(copy(), record=replace(copy().record, cluster=W2))
     assert own_jobs(claim(), [job], US, HERE) == ()
     assert foreign_jobs(claim(), [job], US, HERE) == (job,)
-    assert own_jobs(claim(), [job], US, Authorship("w1", is_proven=True)) == (job,)
+    assert own_jobs(claim(), [job], US, Authorship(W1, is_proven=True)) == (job,)
 
 
 def sibling(*, quota: bool = True, finished: bool = False, check: str = "Ready", **fields: Any) -> HubRecord:
@@ -118,7 +121,7 @@ WANTS: dict[str, tuple[HubRecord, bool, bool]] = {
 
 @pytest.mark.parametrize(("who", "holds", "want"), WANTS.values(), ids=WANTS.keys())
 def test_F5_who_still_wants_a_job(who: HubRecord, *, holds: bool, want: bool) -> None:
-    assert wants_job(who, "w1", frozenset({"mk"}), holds_replica=holds) is want
+    assert wants_job(who, W1, frozenset({"mk"}), holds_replica=holds) is want
 
 
 def test_F5_a_shared_job_that_is_wanted_stays_and_everything_else_goes() -> None:

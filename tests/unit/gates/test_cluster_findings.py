@@ -60,8 +60,24 @@ def test_a_worker_without_gates_is_as_bad_as_its_policy(policy: UngatedPolicy, s
 
 
 def test_a_worker_that_does_not_describe_its_gates_is_a_warning() -> None:
-    (finding,) = gate_findings("w1", knows_gates=True, replicas=(), dialect=None, policy=UngatedPolicy.ALLOW)
-    assert (str(finding.severity), finding.topic) == ("warning", Topic.GATES)
-    assert not list(
-        gate_findings("w1", knows_gates=True, replicas=(), dialect=GateDialect.KUEUE, policy=UngatedPolicy.ALLOW)
+    (finding,) = gate_findings(
+        "w1", knows_gates=True, replicas=(), dialect=None, policy=UngatedPolicy.ALLOW, configured=True
     )
+    assert (str(finding.severity), finding.topic) == ("warning", Topic.GATES)
+
+
+CONFIGURED: dict[str, tuple[bool | None, list[str]]] = {
+    "it does not say": (None, ["warning: it is not known yet whether its Kueue honours preemption gates"]),
+    "it switches gates off": (False, ["warning: the Configuration of its Kueue switches preemption gates off"]),
+    "it switches gates on": (True, []),
+}
+
+
+@pytest.mark.parametrize(("configured", "want"), CONFIGURED.values(), ids=CONFIGURED.keys())
+def test_before_anything_is_submitted_the_configuration_decides(configured: bool | None, want: list[str]) -> None:
+    policy = UngatedPolicy.SEQUENTIAL
+    found = gate_findings(
+        "w1", knows_gates=True, replicas=(), dialect=GateDialect.KUEUE, policy=policy, configured=configured
+    )
+    shown = [f"{each.severity}: {each.message}" for each in found]
+    assert shown == [f"{text} (workers[].gatesUnsupported is sequential)" for text in want]

@@ -1,7 +1,8 @@
 """Variants that a worker's Kueue makes of our replicas: they bear our marks, and they are not ours."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from config.api.identifiers import ClusterUID
 from config.names import MULTIKUEUE_NAME, ORIGIN_LABEL
 from gates.assembly.assembling import Snapshot, WorkerFacts, assemble
 from gates.assembly.gate_support import is_concurrent
@@ -11,9 +12,13 @@ from gates.model.identity import Authorship
 from gates.model.marks import HubIdentity
 from gates.model.view import Reach
 from gates.upkeep.garbage import orphans
-from gates.wire.records import ReplicaRecord, hub_record, replica_record
+from gates.wire.record_readers import hub_record, replica_record
+from tests.support.worker_names import W1
 
-US = HubIdentity("origin", "hub")
+if TYPE_CHECKING:
+    from gates.wire.records import ReplicaRecord
+
+US = HubIdentity("origin", ClusterUID("hub"))
 
 
 def remote(name: str = "wl", owner: dict[str, Any] | None = None, *gates: str, parent: bool = False) -> Any:
@@ -38,13 +43,13 @@ VARIANT = remote("wl-variant", PARENT, marks.CONCURRENT_GATE)
 
 def test_fault_17_a_variant_is_no_orphan() -> None:
     found = [replica_record(VARIANT), replica_record(remote("gone"))]
-    names = [o.name for o in orphans(Authorship("w1"), found, [], US, lambda *_: False, lambda *_: False)]
+    names = [o.name for o in orphans(Authorship(W1), found, [], US, lambda *_: False, lambda *_: False)]
     assert names == ["gone"]
 
 
 def test_fault_17_a_variant_is_never_taken_for_the_replica() -> None:
     raw = {"metadata": {"name": "wl-variant", "namespace": "ns", "uid": "hub-uid", "resourceVersion": "1"}}
-    facts = WorkerFacts("w1", 0, Reach.SYNCED, replica=replica_record(VARIANT))
+    facts = WorkerFacts(W1, 0, Reach.SYNCED, replica=replica_record(VARIANT))
     snapshot = Snapshot(hub_record(raw), frozenset(), HubJobs(), (facts,))
     (worker,) = assemble(snapshot, US, MULTIKUEUE_NAME, "now").workers
     assert worker.replica is None

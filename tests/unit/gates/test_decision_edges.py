@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from config.api.identifiers import ClusterUID, ReplicaUID
 from config.names import MULTIKUEUE_NAME
 from gates.decision.decide import decide
 from gates.model.actions import (
@@ -12,13 +13,14 @@ from gates.model.actions import (
     OpenGate,
 )
 from gates.model.marks import HubIdentity
-from gates.model.names import ReplicaUID
+from gates.model.openings import Opening
 from gates.model.settings import Settings
 from gates.model.shape import drift_between, spec_shape
-from gates.model.view import Drift, Opening
-from gates.wire.records import hub_record
+from gates.model.view import Drift
+from gates.wire.record_readers import hub_record
 from gates.wire.replicas import replica_of
 from tests.support.simulated_group import SimulatedGroup
+from tests.support.worker_names import W1
 from tests.unit.gates.cases import Case
 from tests.unit.gates.decision_edges import ENDINGS, EXCLUDE, OPENINGS, ROUNDS, TARGETS, WAITING
 from tests.unit.gates.groups import (
@@ -54,7 +56,7 @@ def test_what_is_told_with_a_nomination_is_true_once_the_replicas_are_there(case
 
 def test_93_each_workload_has_its_own_window() -> None:
     first = group(
-        hub(nominated=("w1",), openings=(Opening("w1", ReplicaUID("w1-uid"), NOW),)), worker("w1", opened("w1", at=NOW))
+        hub(nominated=("w1",), openings=(Opening(W1, ReplicaUID("w1-uid"), NOW),)), worker("w1", opened("w1", at=NOW))
     )
     second = group(replace(hub(nominated=("w1",)), name="other"), worker("w1", signalled("w1", at=NOW)))
     assert not [a for a in decide(first, NOW, Settings(), {}).actions if isinstance(a, OpenGate)]
@@ -68,7 +70,7 @@ def test_39_gates_of_the_hub_are_neither_copied_nor_a_drift() -> None:
         "status": {"admissionChecks": [{"name": "mk", "state": "Pending"}]},
     }
     record = hub_record(raw)
-    made = replica_of(record, HubIdentity("origin", "hub"), gated=True)["spec"]
+    made = replica_of(record, HubIdentity("origin", ClusterUID("hub")), gated=True)["spec"]
     assert made["preemptionGates"] == [{"name": MULTIKUEUE_NAME}]
     assert record.shape is not None
     assert drift_between(record.shape, spec_shape(made), elastic=False) is Drift.NONE

@@ -2,17 +2,18 @@
 
 import pytest
 
+from config.api.identifiers import ReplicaUID
 from gates.decision.decide import decide
 from gates.model.actions import (
     PatchHubStatus,
     RemoveRemote,
 )
-from gates.model.names import ReplicaUID
 from gates.model.rules import Rule
 from gates.model.settings import MINUTE, Dispatcher, Settings
 from gates.model.view import (
     JobSync,
 )
+from tests.support.worker_names import W2
 from tests.unit.gates.cases import SEQUENTIAL, Case, admitted
 from tests.unit.gates.decision_table import DISPATCH, FOLLOWING, GATES, LEAVING, OWNERSHIP
 from tests.unit.gates.groups import (
@@ -41,7 +42,7 @@ def test_decide(case: Case) -> None:
     assert got.notes == case.want_notes
 
 
-def test_a_loser_with_a_job_of_ours_stops_the_winner_until_it_is_gone() -> None:
+def test_a_loser_with_a_job_of_this_hub_stops_the_winner_until_it_is_gone() -> None:
     state = group(
         hub(nominated=("w1", "w2")),
         worker("w1", admitted("w1"), job_sync=JobSync.CREATE),
@@ -49,7 +50,7 @@ def test_a_loser_with_a_job_of_ours_stops_the_winner_until_it_is_gone() -> None:
     )
     got = decide(state, NOW, SETTINGS, {})
     text = 'Admitted on "w1"; its job starts when the job on "w2" is gone'
-    assert got.actions == (RemoveRemote("w2", ReplicaUID("w2-uid")), PatchHubStatus(check_message=text))
+    assert got.actions == (RemoveRemote(W2, ReplicaUID("w2-uid")), PatchHubStatus(check_message=text))
     assert (got.rule, got.awaits, got.requeue_ns) == (Rule.WAITS_FOR_LOSERS, ("w2",), L)
 
 

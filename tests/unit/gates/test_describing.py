@@ -4,16 +4,18 @@ from typing import Any
 
 import pytest
 
+from config.api.identifiers import ReplicaUID
 from config.names import DOMAIN
 from engine.forecasting.forecast import Cost, Forecast, ForecastVerdict, ForecastVictim
 from engine.forecasting.verification import ForecastResult
 from gates.model.forecasts import ForecastRecord, format_record
-from gates.model.names import ReplicaUID
+from gates.model.openings import Opening
 from gates.model.settings import SECOND
-from gates.model.view import Opening
 from gates.reports.describing import WorkloadCounts, overview, recorded_forecast, recorded_gates, workload_document
 from gates.wire.annotations import format_openings
-from gates.wire.records import HubRecord, hub_record
+from gates.wire.record_readers import hub_record
+from gates.wire.records import HubRecord
+from tests.support.worker_names import W1, W2
 from tests.unit.gates.groups import NOW
 
 OURS = frozenset({"mk"})
@@ -45,7 +47,7 @@ PHASES = {
     "sent back": (record("QuotaReserved", check="Retry"), "Retry"),
     "refused": (record("QuotaReserved", check="Rejected"), "Rejected"),
     "over": (record("QuotaReserved", "Finished", check="Ready"), "Finished"),
-    "without a check": (record("QuotaReserved", check=None), "Pending"),
+    "without a check": (record("QuotaReserved", check=None), "NoCheck"),
 }
 
 
@@ -62,7 +64,7 @@ def test_a_workload_says_whose_job_it_is_and_where_it_waits() -> None:
 
 
 def test_the_last_opening_is_the_gate_while_it_waits() -> None:
-    openings = [Opening("w1", ReplicaUID("a"), NOW), Opening("w2", ReplicaUID("b"), NOW + SECOND)]
+    openings = [Opening(W1, ReplicaUID("a"), NOW), Opening(W2, ReplicaUID("b"), NOW + SECOND)]
     marks = {f"{DOMAIN}/gate-openings": format_openings(openings)}
     waiting = record("QuotaReserved", annotations=marks)
     assert workload_document(waiting, waiting.check(OURS))["gate"] == "w2"
@@ -80,7 +82,7 @@ def test_a_forecast_is_told_with_its_victims_and_its_result() -> None:
     promise = Forecast(
         ForecastVerdict.PREEMPTS, NOW, flavors=(("cpu", "f"),), victims=(victim,), cost=Cost(victims=1, pods=2)
     )
-    kept = ForecastRecord("w1", ReplicaUID("a"), NOW, promise, ForecastResult.EXACT, "", NOW + SECOND)
+    kept = ForecastRecord(W1, ReplicaUID("a"), NOW, promise, ForecastResult.EXACT, "", NOW + SECOND)
     found = recorded_forecast(record(annotations={f"{DOMAIN}/forecast": format_record(kept)}))
     assert found is not None
     assert (found["worker"], found["verdict"], found["result"]) == ("w1", "Preempts", "exact")

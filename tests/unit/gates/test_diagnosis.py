@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from config.api.identifiers import ClusterUID
 from config.api.meta import ObjectKey, format_time
 from config.names import CONTROLLER_NAME, MULTIKUEUE_NAME
 from gates.diagnosis.capabilities import permission_findings, version_findings
@@ -42,8 +43,8 @@ EXPIRIES: dict[str, tuple[Expiries, list[tuple[str, str]]]] = {
         Expiries(token_ns=NOW + 5 * HOUR),
         [("warning", f"the token expires at {format_time(NOW + 5 * HOUR)}, in 5 hours")],
     ),
-    "a token file that somebody renews": (Expiries(token_ns=NOW + HOUR, token_is_renewed=True), []),
-    "a token file that nobody renewed": (
+    "a token file that is renewed": (Expiries(token_ns=NOW + HOUR, token_is_renewed=True), []),
+    "a token file that was not renewed": (
         Expiries(token_ns=NOW, token_is_renewed=True),
         [("error", f"the token expired at {TODAY}")],
     ),
@@ -119,8 +120,8 @@ def test_verbs_are_joined_by_resource() -> None:
 
 def test_many_namesakes_are_counted_and_ours_are_none() -> None:
     keys = [ObjectKey("ns", f"w{number}") for number in range(8)]
-    found = [Marked(key, "", "") for key in keys[:7]] + [Marked(keys[7], "origin", "hub")]
-    ours = HubIdentity("origin", "hub")
+    found = [Marked(key, "", ClusterUID("")) for key in keys[:7]] + [Marked(keys[7], "origin", ClusterUID("hub"))]
+    ours = HubIdentity("origin", ClusterUID("hub"))
     assert said(namesake_findings("w1", "jobs.batch", frozenset(keys), found, ours)) == [
         (
             "error",

@@ -11,6 +11,7 @@ from gates.decision.dispatch import nominate
 from gates.model.actions import CreateReplica
 from gates.model.settings import SECOND, Dispatcher, Settings
 from gates.model.view import Reach, WorkerView, WorkloadView
+from tests.support.worker_names import W1, W2
 from tests.unit.gates.groups import NOW, condition, group, hub, replica, signalled, worker
 
 SETTINGS = Settings(dispatcher=Dispatcher.FORECAST_FIRST, gate_single_target=False)
@@ -99,6 +100,6 @@ def test_nomination(case: Case) -> None:
 
 def test_the_copy_on_trial_is_gated_because_others_may_follow() -> None:
     decision = decide(group(hub(), full("w1"), fits("w2")), NOW, SETTINGS, {})
-    assert CreateReplica("w2", gated=True) in decision.actions
+    assert CreateReplica(W2, gated=True) in decision.actions
     alone = decide(group(hub(), fits("w1")), NOW, SETTINGS, {})
-    assert CreateReplica("w1", gated=False) in alone.actions
+    assert CreateReplica(W1, gated=False) in alone.actions

@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from config.api.identifiers import NO_WORKER, ReplicaUID, WorkerName
 from engine.forecasting.forecast import Cost, Forecast, ForecastVerdict, ForecastVictim
 from engine.forecasting.verification import ForecastResult
-from gates.model.names import ReplicaUID
 from gates.model.settings import SECOND, GatePolicy, Settings
 from gates.model.view import Reach, WorkloadView
 from gates.reports.recording import dumps, loads
@@ -25,6 +25,7 @@ from gates.shadow.hindsight import (
     news,
     tally,
 )
+from tests.support.worker_names import W1, W2, W3
 from tests.unit.gates.groups import NOW, SETTINGS, group, hub, opened, replica, signalled, worker
 
 FIRST, LEAST, PREFER = GatePolicy
@@ -53,7 +54,7 @@ ASKED = group(
 @dataclass(frozen=True)
 class Case:
     group: WorkloadView
-    forecasts: dict[str, Forecast]
+    forecasts: dict[WorkerName, Forecast]
     want: dict[GatePolicy, tuple[str, PreemptionCost | None]]
     settings: Settings = SETTINGS
 
@@ -61,7 +62,7 @@ class Case:
 CASES = {
     "the cheapest that asked": Case(
         ASKED,
-        {"w1": TWO, "w2": ONE, "w3": CANNOT},
+        {W1: TWO, W2: ONE, W3: CANNOT},
         {
             FIRST: ("w1", PreemptionCost(2, 2, 20)),
             LEAST: ("w2", PreemptionCost(1, 2, 20)),
@@ -70,7 +71,7 @@ CASES = {
     ),
     "one that would have asked within the grace counts": Case(
         ASKED,
-        {"w1": TWO, "w2": TWO, "w3": ONE},
+        {W1: TWO, W2: TWO, W3: ONE},
         {
             FIRST: ("w1", PreemptionCost(2, 2, 20)),
             LEAST: ("w3", PreemptionCost(1, 2, 20)),
@@ -79,22 +80,22 @@ CASES = {
     ),
     "room elsewhere spares everybody": Case(
         ASKED,
-        {"w1": ONE, "w2": ONE, "w3": FITS},
+        {W1: ONE, W2: ONE, W3: FITS},
         {FIRST: ("w1", PreemptionCost(1, 2, 20)), LEAST: ("w3", PreemptionCost()), PREFER: ("w3", PreemptionCost())},
     ),
     "least borrowing is the room that is taken": Case(
         ASKED,
-        {"w1": ONE, "w2": replace(FITS, borrowing=2), "w3": replace(FITS, borrowing=1)},
+        {W1: ONE, W2: replace(FITS, borrowing=2), W3: replace(FITS, borrowing=1)},
         {FIRST: ("w1", PreemptionCost(1, 2, 20)), LEAST: ("w3", PreemptionCost()), PREFER: ("w3", PreemptionCost())},
     ),
     "without forecasts it would have been the same": Case(
         ASKED,
-        {"w2": UNSUPPORTED},
+        {W2: UNSUPPORTED},
         {FIRST: ("w1", None), LEAST: ("w1", None), PREFER: ("w1", None)},
     ),
     "who asked earlier comes first": Case(
         group(hub(), worker("w1", opened("w1", at=NOW)), worker("w2", signalled("w2", at=NOW - 5 * SECOND))),
-        {"w1": ONE, "w2": ONE},
+        {W1: ONE, W2: ONE},
         {
             FIRST: ("w2", PreemptionCost(1, 2, 20)),
             LEAST: ("w2", PreemptionCost(1, 2, 20)),
@@ -107,7 +108,7 @@ CASES = {
             worker("w1", opened("w1", at=NOW)),
             worker("w2", signalled("w2", at=NOW + 50 * SECOND), clock_skew_ns=60 * SECOND),
         ),
-        {"w1": ONE, "w2": ONE},
+        {W1: ONE, W2: ONE},
         {
             FIRST: ("w2", PreemptionCost(1, 2, 20)),
             LEAST: ("w2", PreemptionCost(1, 2, 20)),
@@ -120,7 +121,7 @@ CASES = {
             worker("w1", opened("w1", at=NOW)),
             worker("w2", signalled("w2", at=NOW), forecast_reliable=False),
         ),
-        {"w1": TWO, "w2": ONE},
+        {W1: TWO, W2: ONE},
         {
             FIRST: ("w1", PreemptionCost(2, 2, 20)),
             LEAST: ("w1", PreemptionCost(2, 2, 20)),
@@ -129,16 +130,16 @@ CASES = {
     ),
     "a cluster out of sight is no alternative": Case(
         group(hub(), worker("w1", opened("w1", at=NOW)), worker("w2", reach=Reach.LOST)),
-        {"w1": TWO, "w2": FITS},
+        {W1: TWO, W2: FITS},
         {
             FIRST: ("w1", PreemptionCost(2, 2, 20)),
             LEAST: ("w1", PreemptionCost(2, 2, 20)),
             PREFER: ("w1", PreemptionCost(2, 2, 20)),
         },
     ),
-    "nobody, where all are futile and that is to be skipped": Case(
+    "no worker, where all are futile and that is to be skipped": Case(
         group(hub(), worker("w1", opened("w1", at=NOW)), worker("w2", signalled("w2", at=NOW))),
-        {"w1": CANNOT, "w2": CANNOT},
+        {W1: CANNOT, W2: CANNOT},
         {FIRST: ("", None), LEAST: ("", None), PREFER: ("", None)},
         Settings(skip_futile=True),
     ),
@@ -147,7 +148,7 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_what_each_policy_would_have_chosen(case: Case) -> None:
-    found = choices(case.group, case.forecasts, "w1", NOW, case.settings)
+    found = choices(case.group, case.forecasts, W1, NOW, case.settings)
     assert {each.policy: (each.cluster, each.cost) for each in found} == case.want
 
 
@@ -163,13 +164,15 @@ def test_who_was_on_his_way_out_already_costs_nothing() -> None:
 def start(
     cluster: str, *losses: LostWork, gated: bool = True, result: ForecastResult = ForecastResult.EXACT, at: int = NOW
 ) -> PreemptionStart:
-    return PreemptionStart(cluster, ReplicaUID(f"{cluster}-uid"), at, at, gated=gated, losses=losses, result=result)
+    return PreemptionStart(
+        WorkerName(cluster), ReplicaUID(f"{cluster}-uid"), at, at, gated=gated, losses=losses, result=result
+    )
 
 
 A, B, C = LostWork("ns/a", "a", pods=1, seconds=3600), LostWork("ns/b", "b", pods=2, seconds=60), LostWork("ns/c", "c")
 HERE, ELSEWHERE = (
-    PolicyOutcome(LEAST, "w1", PreemptionCost(9, 9, 9)),
-    PolicyOutcome(LEAST, "w3", PreemptionCost(1, 1, 5)),
+    PolicyOutcome(LEAST, W1, PreemptionCost(9, 9, 9)),
+    PolicyOutcome(LEAST, W3, PreemptionCost(1, 1, 5)),
 )
 
 
@@ -192,9 +195,9 @@ CHARGES: dict[str, tuple[Episode, PreemptionCost | None]] = {
         episode(start("w1", A, gated=False), start("w2", B, gated=False)),
         PreemptionCost(1, 1, 3600),
     ),
-    "nobody would have been chosen": (episode(start("w1", A), choice=PolicyOutcome(LEAST, "", None)), None),
+    "nobody would have been chosen": (episode(start("w1", A), choice=PolicyOutcome(LEAST, NO_WORKER, None)), None),
     "nobody was let preempt": (episode(), None),
-    "no forecast": (episode(start("w1", A), choice=PolicyOutcome(LEAST, "w2", None)), None),
+    "no forecast": (episode(start("w1", A), choice=PolicyOutcome(LEAST, W2, None)), None),
 }
 
 
@@ -204,7 +207,7 @@ def test_what_a_policy_is_charged_with(made: Episode, want: PreemptionCost | Non
 
 
 def test_the_tally_compares_only_what_is_settled_and_known() -> None:
-    breach = Breach("w1", "w2", NOW, NOW + SECOND, gated=False)
+    breach = Breach(W1, "w2", NOW, NOW + SECOND, gated=False)
     two = episode(start("w1", A, gated=False), start("w2", B, gated=False), breaches=(breach,))
     open_still = replace(episode(start("w1", C, result=ForecastResult.PENDING)), uid="v")
     total = tally([two, open_still, replace(episode(), uid="w")])
@@ -224,13 +227,13 @@ def test_what_is_new_is_told_once() -> None:
     assert news(begun, more) == News(victims=(("w1", 1),))
     assert news(more, done) == News(judged=done.starts)
     assert news(done, done) == News()
-    breach = Breach("w1", "w2", NOW, NOW, gated=True)
+    breach = Breach(W1, "w2", NOW, NOW, gated=True)
     assert news(done, replace(done, breaches=(breach,))) == News(breaches=(breach,))
 
 
 def test_an_episode_comes_back_from_a_journal_as_it_was() -> None:
-    breach = Breach("w1", "w2", NOW, NOW, gated=True)
-    made = episode(replace(start("w1", A), forecast=TWO), choice=PolicyOutcome(LEAST, "w2", None), breaches=(breach,))
+    breach = Breach(W1, "w2", NOW, NOW, gated=True)
+    made = episode(replace(start("w1", A), forecast=TWO), choice=PolicyOutcome(LEAST, W2, None), breaches=(breach,))
     assert loads(Episode, dumps(made)) == made
 
 

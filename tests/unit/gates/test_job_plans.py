@@ -1,10 +1,12 @@
 """What is to be done about which job is decided with the rest, and carried by the action."""
 
+from dataclasses import replace
 from typing import Any
 
 import orjson
 import pytest
 
+from config.api.identifiers import ClusterUID, ReplicaUID
 from config.names import MULTIKUEUE_NAME, ORIGIN_LABEL
 from gates.assembly.assembling import Snapshot, WorkerFacts, assemble
 from gates.assembly.job_plans import HubJobs
@@ -13,17 +15,20 @@ from gates.jobs.belonging import RemoteJob
 from gates.jobs.kinds import SHIPPED
 from gates.jobs.records import JobRecord, job_reader
 from gates.model import marks
-from gates.model.actions import Decision, Step, SyncJob
-from gates.model.job_plan import JobOperation, ObjectVersion, PlannedJob
+from gates.model.actions import Decision, RemoveRemote, Step, SyncJob
+from gates.model.identity import Authorship
+from gates.model.job_plan import JobOperation, ObjectVersion, PlannedJob, RemovedJob
 from gates.model.marks import HubIdentity
 from gates.model.rules import Rule
 from gates.model.settings import SECOND, Settings
 from gates.model.view import Reach
 from gates.reports.recording import dumps, loads
-from gates.wire.records import HubRecord, ReplicaRecord, hub_record, replica_record
+from gates.wire.record_readers import hub_record, replica_record
+from gates.wire.records import HubRecord, ReplicaRecord
+from tests.support.worker_names import W1
 
 JOB_SET = next(kind for kind in SHIPPED if kind.kind == "JobSet")
-US = HubIdentity("origin", "hub")
+US = HubIdentity("origin", ClusterUID("hub"))
 SINCE = "2027-01-15T07:50:00Z"
 NOW, NOW_NS = "2027-01-15T08:00:00Z", 1_800_000_000 * SECOND
 HERE, THERE = ObjectVersion("job-uid", "7"), ObjectVersion("there-uid", "3")
@@ -71,7 +76,7 @@ def remote(made_for: str = HERE.uid, **status: Any) -> JobRecord:
 def synchronised(on_worker: ReplicaRecord, *jobs: JobRecord, settled: PlannedJob | None = None) -> list[SyncJob]:
     known = {THERE.uid: settled} if settled is not None else {}
     there = tuple(RemoteJob(JOB_SET, job) for job in jobs)
-    facts = WorkerFacts("w1", 0, Reach.SYNCED, replica=on_worker, jobs=there, settled_jobs=known)
+    facts = WorkerFacts(W1, 0, Reach.SYNCED, replica=on_worker, jobs=there, settled_jobs=known)
     snapshot = Snapshot(hub(), frozenset({"mk"}), HubJobs(JOB_SET, members=(hub_job(),)), (facts,))
     decision = decide(assemble(snapshot, US, MULTIKUEUE_NAME, NOW), NOW_NS, Settings(), {})
     return [action for action in decision.actions if isinstance(action, SyncJob)]
@@ -111,10 +116,31 @@ def test_a_job_in_line_or_one_that_does_not_keep_what_it_is_sent_is_not_planned_
 
 
 def test_a_plan_is_recorded_and_a_recording_without_one_is_the_same_decision() -> None:
-    decision = Decision(Rule.WINNER_FOLLOWED, (Step((SyncJob("w1", plan=(COPY,)),)),))
+    decision = Decision(Rule.WINNER_FOLLOWED, (Step((SyncJob(W1, plan=(COPY,)),)),))
     written = dumps(decision)
     (action,) = loads(Decision, written).actions
     assert action.plan == (COPY,)
     older = orjson.loads(written)
     del older["steps"][0]["actions"][0]["plan"]
     assert loads(Decision, orjson.dumps(older)) == decision
+
+
+def test_a_removal_names_the_jobs_that_go_and_no_others() -> None:
+    leaving = replace(remote(), name="leaving", uid="leaving-uid", deleted=True)
+    shared = replace(remote(), name="shared", uid="shared-uid", elastic=True)
+    there = tuple(RemoteJob(JOB_SET, job) for job in (remote(), leaving, shared))
+    facts = WorkerFacts(
+        W1, 0, Reach.SYNCED, replica=RUNS, jobs=there, wanted_jobs=frozenset({shared.uid}), authorship=Authorship(W1)
+    )
+    snapshot = Snapshot(hub(), frozenset({"mk"}), HubJobs(JOB_SET), (facts,), departed=True)
+    decision = decide(assemble(snapshot, US, MULTIKUEUE_NAME, NOW), NOW_NS, Settings(), {})
+    wanted = RemoveRemote(W1, ReplicaUID("r"), (RemovedJob(JOB_SET.gvk, "j", THERE.uid),))
+    assert decision.actions == (wanted,)
+    assert loads(Decision, dumps(decision)) == decision
+
+
+def test_a_removal_that_an_earlier_version_recorded_names_no_jobs() -> None:
+    steps = [{"actions": [{"is": "RemoveRemote", "cluster": "w1", "replica_uid": "r"}]}]
+    recorded = {"rule": "workload-deleted", "steps": steps}
+    found = loads(Decision, orjson.dumps(recorded))
+    assert found.actions == (RemoveRemote(W1, ReplicaUID("r")),)

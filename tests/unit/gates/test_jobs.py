@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from config.api.identifiers import ClusterUID
 from gates.jobs.copying import manager_of, named_workload, remote_job
 from gates.jobs.kinds import SHIPPED, JobKind, StatusSync
 from gates.jobs.records import job_reader
@@ -13,7 +14,7 @@ from gates.model import marks
 from gates.model.marks import HubIdentity
 from gates.model.view import JobSync
 
-US = HubIdentity("origin-1", "hub-1")
+US = HubIdentity("origin-1", ClusterUID("hub-1"))
 NOW = "2027-01-15T08:00:00Z"
 BY_KIND = {kind.kind: kind for kind in SHIPPED}
 JOB = BY_KIND["Job"]
@@ -104,9 +105,9 @@ def test_a_job_names_its_manager_where_its_kind_says(kind: str, spec: dict[str, 
     ("identity", "want"),
     [
         (US, True),
-        (HubIdentity("origin-2", "hub-1"), False),
-        (HubIdentity("origin-1", "hub-2"), False),
-        (HubIdentity("", "hub-1"), False),
+        (HubIdentity("origin-2", ClusterUID("hub-1")), False),
+        (HubIdentity("origin-1", ClusterUID("hub-2")), False),
+        (HubIdentity("", ClusterUID("hub-1")), False),
     ],
 )
 def test_ours_is_what_names_our_origin_and_our_hub(identity: HubIdentity, want: bool) -> None:
@@ -150,6 +151,16 @@ BATCH = {
         with_status(hub_job(), conditions=[{"type": "Complete", "status": "True"}]),
         (JobSync.COPY_STATUS, {"conditions": [{"type": "Complete", "status": "True"}]}),
     ),
+    "hub runs, remote was started again: the hub's start time cannot change": (
+        with_status(hub_job(suspend=False), active=1, startTime="2026-01-01T12:00:00Z"),
+        with_status(hub_job(suspend=False), active=2, startTime="2026-01-01T12:05:00Z"),
+        (JobSync.COPY_STATUS, {"active": 2, "startTime": "2026-01-01T12:00:00Z"}),
+    ),
+    "hub runs, remote started and ended by a clock that is behind: it does not end before its start": (
+        with_status(hub_job(suspend=False), startTime="2026-01-01T12:00:00Z"),
+        with_status(hub_job(), startTime="2026-01-01T11:00:00Z", completionTime="2026-01-01T11:30:00Z"),
+        (JobSync.COPY_STATUS, {"startTime": "2026-01-01T12:00:00Z", "completionTime": "2026-01-01T12:00:00Z"}),
+    ),
     "nothing changed: nothing is written": (
         with_status(hub_job(), active=1),
         with_status(hub_job(), active=1),
@@ -175,7 +186,7 @@ STOPPED = {
         with_status(hub_job(suspend=True), active=2, ready=1, failed=1, startTime=NOW),
         {"failed": 1, "conditions": [SUSPENDED_NOW]},
     ),
-    "nobody told it to stop: not yet": (with_status(hub_job(suspend=False), active=1), None),
+    "it was not told to stop: not yet": (with_status(hub_job(suspend=False), active=1), None),
     "it does not run": (with_status(hub_job(suspend=True), failed=1), None),
     "it is over": (
         with_status(hub_job(suspend=True), active=1, conditions=[{"type": "Complete", "status": "True"}]),
@@ -185,11 +196,11 @@ STOPPED = {
 
 
 @pytest.mark.parametrize(("hub", "want"), STOPPED.values(), ids=STOPPED.keys())
-def test_a_batch_job_that_nobody_runs(hub: dict[str, Any], want: dict[str, Any] | None) -> None:
+def test_a_batch_job_that_runs_nowhere(hub: dict[str, Any], want: dict[str, Any] | None) -> None:
     assert stopped_status(JOB, hub, NOW) == want
 
 
-def test_a_job_of_another_kind_that_nobody_runs_is_as_if_new() -> None:
+def test_a_job_of_another_kind_that_runs_nowhere_is_as_if_new() -> None:
     kinds = {kind.kind: kind for kind in SHIPPED}
     assert stopped_status(kinds["JobSet"], {"status": {"restarts": 1}}, NOW) == {}
     assert stopped_status(kinds["JobSet"], {"status": {}}, NOW) is None
@@ -240,3 +251,14 @@ def test_F8_a_status_that_could_not_be_written_to_the_hub_is_refused() -> None:
     for kind in SHIPPED:
         with pytest.raises(ValueError, match="status cannot be stored as JSON"):
             job_reader(kind)(raw)
+
+
+@pytest.mark.parametrize("name", ["Job", "JobSet", "RayJob", "PyTorchJob", "MPIJob"])
+def test_a_worker_does_not_delete_a_job_before_its_end_was_mirrored(name: str) -> None:
+    is_nested = BY_KIND[name].group == "kubeflow.org"
+    original = hub_job(
+        **({"runPolicy": {"ttlSecondsAfterFinished": 5}} if is_nested else {"ttlSecondsAfterFinished": 5})
+    )
+    copy = remote_job(BY_KIND[name], original, "wl", US)
+    assert "ttlSecondsAfterFinished" not in copy["spec"]
+    assert "ttlSecondsAfterFinished" not in copy["spec"].get("runPolicy", {})

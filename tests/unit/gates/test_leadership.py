@@ -36,10 +36,10 @@ class Case:
 CASES = {
     "no Lease: make it": Case(None, 0, Create()),
     "ours: renew it, however old it is": Case(OURS, 100, Renew(OURS)),
-    "nobody's: take it at once": Case(replace(OURS, holder=""), 0, TakeOver(replace(OURS, holder=""))),
-    "somebody else's, just seen: look again after the retry period": Case(THEIRS, 0, StandBy("other", 2)),
-    "somebody else's, nearly over: look again when it is": Case(THEIRS, 14.5, StandBy("other", 0.5)),
-    "somebody else's, over: take it": Case(THEIRS, 15, TakeOver(THEIRS)),
+    "not held: take it at once": Case(replace(OURS, holder=""), 0, TakeOver(replace(OURS, holder=""))),
+    "another instance's, just seen: try again after the retry period": Case(THEIRS, 0, StandBy("other", 2)),
+    "another instance's, nearly over: try again when it is": Case(THEIRS, 14.5, StandBy("other", 0.5)),
+    "another instance's, over: take it": Case(THEIRS, 15, TakeOver(THEIRS)),
     "its own duration counts, not ours": Case(replace(THEIRS, duration_seconds=40), 15, StandBy("other", 2)),
     "without a duration ours counts": Case(
         replace(THEIRS, duration_seconds=None), 15, TakeOver(replace(THEIRS, duration_seconds=None))
@@ -52,7 +52,7 @@ def test_next_move(case: Case) -> None:
     assert next_move(LeaseObservation(case.record, 1000 - case.seen_for), "me", 1000, TERMS) == case.want
 
 
-def test_a_lease_ages_while_it_looks_the_same_and_starts_anew_with_every_change() -> None:
+def test_a_lease_ages_while_it_looks_the_same_and_starts_over_with_every_change() -> None:
     first = sight(None, THEIRS, 100)
     assert sight(first, THEIRS, 110) == first
     renewed = replace(THEIRS, resource_version="8")

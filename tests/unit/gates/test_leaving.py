@@ -5,12 +5,15 @@ from typing import Any
 
 import pytest
 
+from config.api.identifiers import ReplicaUID, WorkerName
 from gates.decision.decide import decide
 from gates.model.actions import CreateReplica, EmitEvent, PatchHubStatus, RecordWinner, RemoveRemote, SyncJob
-from gates.model.names import ReplicaUID
+from gates.model.hub_workload import Check, CheckState, Component, HubWorkload
+from gates.model.openings import Winner
 from gates.model.rules import Rule
 from gates.model.settings import MINUTE, SECOND
-from gates.model.view import Check, CheckState, Component, HubWorkload, JobSync, Winner, WorkloadView
+from gates.model.view import JobSync, WorkloadView
+from tests.support.worker_names import W1, W2
 from tests.unit.gates.cases import admitted, ready
 from tests.unit.gates.groups import NOW, SETTINGS, L, condition, group, hub, replica, signalled, worker
 
@@ -26,15 +29,15 @@ LEAVING = {
     ),
     "deleted: Kueue's finalizer still has to go": (
         group(hub(deleted=True), worker("w1", replica("w1", leaving=True, in_use=True))),
-        (RemoveRemote("w1", ReplicaUID("w1-uid")),),
+        (RemoveRemote(W1, ReplicaUID("w1-uid")),),
     ),
     "deleted: the replica leaves, its job was not told yet": (
         group(hub(deleted=True), worker("w1", replica("w1", leaving=True), job_present=True)),
-        (RemoveRemote("w1", ReplicaUID("w1-uid")),),
+        (RemoveRemote(W1, ReplicaUID("w1-uid")),),
     ),
     "deleted: the job leaves, the replica was not told yet": (
         group(hub(deleted=True), worker("w1", replica("w1"), job_present=True, job_leaving=True)),
-        (RemoveRemote("w1", ReplicaUID("w1-uid")),),
+        (RemoveRemote(W1, ReplicaUID("w1-uid")),),
     ),
     "deleted: siblings run in the job": (
         group(hub(deleted=True), worker("w1", job_present=True, job_kept=True)),
@@ -70,22 +73,22 @@ LEAVING = {
             worker("w1", replace(admitted("w1"), leaving=True)),
             worker("w2", admitted("w2"), job_sync=JobSync.CREATE, job_present=False),
         ),
-        (RecordWinner(Winner("w2", ReplicaUID("w2-uid"), NOW - 60 * MINUTE)), SyncJob("w2"), *ready("w2")),
+        (RecordWinner(Winner(W2, ReplicaUID("w2-uid"), NOW - 60 * MINUTE)), SyncJob(W2), *ready("w2")),
     ),
     "admitted where its siblings are not: it wins nothing": (
         group(
-            hub(component=Component(complete=True, is_primary=True, sibling_clusters=frozenset({"w2"}))),
+            hub(component=Component(complete=True, is_primary=True, sibling_clusters=frozenset({W2}))),
             worker("w1", admitted("w1"), job_present=True),
             worker("w2"),
         ),
-        (PatchHubStatus(nominated=("w2",)), RemoveRemote("w1", ReplicaUID("w1-uid")), CreateReplica("w2", gated=False)),
+        (PatchHubStatus(nominated=(W2,)), RemoveRemote(W1, ReplicaUID("w1-uid")), CreateReplica(W2, gated=False)),
     ),
     "ready, and leaving: followed to its end": (
         group(
             hub(check=CheckState.READY, cluster_name="w1"),
             worker("w1", replace(admitted("w1"), leaving=True), job_present=True, job_sync=JobSync.COPY_STATUS),
         ),
-        (SyncJob("w1"),),
+        (SyncJob(W1),),
     ),
     "evicted on the hub: a leaving job may still run, so that the hub's is not stopped": (
         group(
@@ -99,7 +102,7 @@ LEAVING = {
             hub(condition("Evicted"), cluster_name="w1", job_to_stop=True),
             worker("w1", job_present=True),
         ),
-        (RemoveRemote("w1"),),
+        (RemoveRemote(W1),),
     ),
     "a loser's leaving job keeps the winner waiting": (
         group(
@@ -115,7 +118,7 @@ LEAVING = {
             worker("w1", admitted("w1"), job_sync=JobSync.CREATE),
             worker("w9", replica("w9"), job_present=True, position=None),
         ),
-        (RemoveRemote("w9", ReplicaUID("w9-uid")),),
+        (RemoveRemote(WorkerName("w9"), ReplicaUID("w9-uid")),),
     ),
     "a loser's job in which siblings run is never given up": (
         group(
@@ -131,7 +134,7 @@ LEAVING = {
             worker("w1", admitted("w1"), job_sync=JobSync.COPY_STATUS, job_present=True),
             worker("w2", replica("w2"), job_present=True, removal_tried_ns=L),
         ),
-        (RemoveRemote("w2", ReplicaUID("w2-uid")), SyncJob("w1")),
+        (RemoveRemote(W2, ReplicaUID("w2-uid")), SyncJob(W1)),
     ),
 }
 
@@ -160,6 +163,6 @@ def test_F8_a_loser_that_keeps_its_job_for_too_long_is_given_up() -> None:
     begun = decide(group(hub(nominated=("w1", "w2")), winner, late), NOW, SETTINGS, {})
     text = 'The job starts on "w1" although the job on "w2" was not removed in time and may still run'
     assert (begun.rule, begun.awaits, begun.notes) == (Rule.WINNER_FOLLOWED, ("w2",), (text,))
-    assert begun.actions[0] == RemoveRemote("w2")
-    assert SyncJob("w1") in begun.actions
+    assert begun.actions[0] == RemoveRemote(W2)
+    assert SyncJob(W1) in begun.actions
     assert begun.actions[-1] == EmitEvent("MultiKueue", text, warning=True)

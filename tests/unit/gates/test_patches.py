@@ -5,23 +5,26 @@ from typing import Any
 
 import pytest
 
+from config.api.identifiers import NO_WORKER, ClusterUID, ReplicaUID
 from engine.vocabulary.gate_dialect import GateDialect
 from gates.model import marks
 from gates.model.actions import PatchHubStatus, RecordOpenings, RecordOutOfSync, StartRound
+from gates.model.hub_workload import CheckState
 from gates.model.marks import HubIdentity
-from gates.model.names import ReplicaUID
+from gates.model.openings import Opening
 from gates.model.settings import SECOND
-from gates.model.view import CheckState, Opening, OutOfSync
+from gates.model.view import OutOfSync
 from gates.wire.annotations import parse_openings
 from gates.wire.patches import deactivation_patch, finalizer_patch, gate_opening_patch, hub_annotation, hub_status_patch
-from gates.wire.records import hub_record, replica_record
+from gates.wire.record_readers import hub_record, replica_record
 from gates.wire.replicas import replica_of, spec_update
 from localcluster.store.patch import json_patch
 from tests.support.clusters import workload
+from tests.support.worker_names import W1
 
 NOW = 1_800_000_000 * SECOND
 STAMP = "2027-01-15T08:00:00Z"
-US = HubIdentity("origin", "hub-uid")
+US = HubIdentity("origin", ClusterUID("hub-uid"))
 OTHER = {"name": "other", "state": "Ready", "message": "theirs", "lastTransitionTime": "2026-01-01T00:00:00Z"}
 OURS = {"name": "mk", "state": "Pending", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
 RESERVED = {"type": "QuotaReserved", "status": "True", "reason": "R", "lastTransitionTime": "2026-01-01T00:00:00Z"}
@@ -39,9 +42,9 @@ def after(raw: dict[str, Any], operations: list[dict[str, Any]]) -> dict[str, An
     return patched
 
 
-def test_a_state_change_moves_its_transition_time_and_nobody_elses() -> None:
+def test_a_state_change_moves_its_transition_time_and_no_other() -> None:
     raw = hub(nominatedClusterNames=["w1", "w2"])
-    action = PatchHubStatus(check_state=CheckState.READY, check_message="won", cluster_name="w1", nominated=())
+    action = PatchHubStatus(check_state=CheckState.READY, check_message="won", cluster_name=W1, nominated=())
     status = after(raw, hub_status_patch(hub_record(raw), "mk", action, NOW))["status"]
     assert status["admissionChecks"] == [
         OTHER,
@@ -54,10 +57,10 @@ def test_a_state_change_moves_its_transition_time_and_nobody_elses() -> None:
 
 def test_an_empty_cluster_name_takes_it_away() -> None:
     raw = hub(clusterName="w1")
-    operations = hub_status_patch(hub_record(raw), "mk", PatchHubStatus(cluster_name=""), NOW)
+    operations = hub_status_patch(hub_record(raw), "mk", PatchHubStatus(cluster_name=NO_WORKER), NOW)
     assert "clusterName" not in after(raw, operations)["status"]
     bare = hub()
-    assert hub_status_patch(hub_record(bare), "mk", PatchHubStatus(cluster_name=""), NOW) == []
+    assert hub_status_patch(hub_record(bare), "mk", PatchHubStatus(cluster_name=NO_WORKER), NOW) == []
 
 
 def test_a_message_alone_leaves_the_transition_time() -> None:
@@ -99,9 +102,9 @@ def test_only_waiting_pod_sets_are_told_about_their_topology() -> None:
 @pytest.mark.parametrize(
     "action",
     [
-        RecordOpenings((Opening("w1", ReplicaUID("u1"), 5),)),
+        RecordOpenings((Opening(W1, ReplicaUID("u1"), 5),)),
         StartRound(NOW),
-        RecordOutOfSync((("w1", OutOfSync(2, ReplicaUID("u1"))),)),
+        RecordOutOfSync(((W1, OutOfSync(2, ReplicaUID("u1"))),)),
     ],
     ids=lambda action: type(action).__name__,
 )
@@ -202,7 +205,7 @@ DAMAGES = {
         marks.GATE_OPENINGS,
         '[{"cluster": "w", "replicaUID": "u", "openedAtUnixNano": "9223372036854775808"}]',
     ),
-    "a steady clock that is none": (
+    "an invalid steady clock": (
         marks.GATE_OPENINGS,
         '[{"cluster": "w", "replicaUID": "u", "openedAtUnixNano": "1", "steady": 7}]',
     ),

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from config.api.identifiers import ReplicaUID
 from engine.forecasting.forecast import Forecast, ForecastVerdict
 from engine.forecasting.verification import ForecastResult
 from engine.pod_outlook.judging import Landed
@@ -12,10 +13,10 @@ from engine.pod_outlook.values import PodCost, PodOutcome, PodOutlook, PodVerdic
 from gates.decision.decide import decide
 from gates.model.actions import EmitEvent, RecordForecast, RecordOpenings
 from gates.model.forecasts import ForecastRecord, Witness, format_record, parse_record
-from gates.model.names import ReplicaUID
 from gates.model.pod_records import MAX_NAMES, PodRecord, PodWitness
 from gates.model.settings import SECOND
 from gates.model.view import Reach, WorkloadView
+from tests.support.worker_names import W1
 from tests.unit.gates.groups import NOW, SETTINGS, T, condition, group, hub, replica, signalled, worker
 
 FORECAST = Forecast(ForecastVerdict.FITS, NOW - SECOND, flavors=(("cpu", "f"),))
@@ -24,7 +25,7 @@ OUTLOOK = PodOutlook(
     PodVerdict.EVICTS, NOW - SECOND, "1.36", "", 2, (VICTIM,), (PodOutcome(("ns/a",)),), cost=PodCost(1, 0, 20)
 )
 PENDING = ForecastRecord(
-    "w1",
+    W1,
     ReplicaUID("w1-uid"),
     NOW - SECOND,
     FORECAST,
@@ -56,7 +57,7 @@ def test_the_outlook_is_written_together_with_the_opening() -> None:
 
 JUDGED = {
     "all pods have a node": (worker("w1", ADMITTED, pod_witness=DONE), ForecastResult.EXACT, NOW),
-    "somebody else was evicted": (
+    "another one was evicted": (
         worker("w1", ADMITTED, pod_witness=PodWitness(Landed(("ns/b",), 2))),
         ForecastResult.WRONG,
         NOW,
@@ -67,7 +68,7 @@ JUDGED = {
         NOW + 2 * T,
     ),
     "not all was seen": (worker("w1", ADMITTED, pod_witness=PodWitness(missed="away")), ForecastResult.NONE, NOW),
-    "nobody looks any longer": (worker("w1", ADMITTED), ForecastResult.NONE, NOW + 2 * T),
+    "it is not watched any longer": (worker("w1", ADMITTED), ForecastResult.NONE, NOW + 2 * T),
     "the copy is gone": (worker("w1"), ForecastResult.OVERTAKEN, NOW),
     "the quota is gone": (worker("w1", replica("w1", gate_open=True)), ForecastResult.NONE, NOW),
     "the cluster is gone": (worker("w2"), ForecastResult.OVERTAKEN, NOW),
@@ -128,7 +129,7 @@ def test_a_record_of_too_many_pods_keeps_none() -> None:
     assert parsed.pods is None
 
 
-def test_a_record_of_pods_that_makes_no_sense_is_as_good_as_none() -> None:
+def test_a_record_of_pods_that_is_malformed_is_as_good_as_none() -> None:
     document = json.loads(format_record(PENDING))
     oddities: list[object] = [[], {"verdict": "?"}, "x"]
     for odd in oddities:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from config.api.identifiers import WorkerName
 from gates.decision.decide import decide
 from gates.model.settings import UngatedPolicy
 from tests.support.simulated_group import SimulatedGroup
@@ -16,7 +17,7 @@ EDGES = (edges.WAITING, edges.ROUNDS, edges.TARGETS, edges.ENDINGS, edges.OPENIN
 OPENINGS = {name: Case(case.group, settings=case.settings) for name, case in gate_table.CASES.items()}
 
 
-def _settles(case: Case, policies: dict[str, UngatedPolicy]) -> None:
+def _settles(case: Case, policies: dict[WorkerName, UngatedPolicy]) -> None:
     state = SimulatedGroup(case.group, NOW)
     for _ in range(6):
         decision = decide(state.seen(), NOW, case.settings, policies)

@@ -8,27 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from config.api.identifiers import ReplicaUID
 from config.api.meta import Condition
 from engine.forecasting.forecast import Cost, Forecast, ForecastVerdict, ForecastVictim
 from engine.forecasting.verification import Evicted, ForecastResult, Replay
 from gates.model import actions as act
 from gates.model.forecasts import ForecastRecord, Witness
-from gates.model.names import ReplicaUID
+from gates.model.hub_workload import Component, HubWorkload
+from gates.model.job_plan import RemovedJob
+from gates.model.openings import Opening, Steady, Winner
 from gates.model.rules import Rule
 from gates.model.settings import GatePolicy, Settings
-from gates.model.view import (
-    Component,
-    HubWorkload,
-    Opening,
-    OutOfSync,
-    Replica,
-    Steady,
-    Winner,
-    WorkerView,
-    WorkloadView,
-)
+from gates.model.view import OutOfSync, Replica, WorkerView, WorkloadView
 from gates.reports.recording import RecordingError, dumps, loads
 from gates.shadow.hindsight import PolicyOutcome, PreemptionCost
+from tests.support.worker_names import W1, W2
 from tests.unit.gates.groups import NOW, group, hub, signalled, worker
 
 FORECAST = Forecast(
@@ -41,23 +35,24 @@ FORECAST = Forecast(
     (ForecastVictim("n", "a", "u", "cq", "r"),),
     Cost(1, 2, 3),
 )
-RECORD = ForecastRecord("w1", ReplicaUID("u"), NOW, FORECAST, ForecastResult.WRONG, "m", NOW)
+RECORD = ForecastRecord(W1, ReplicaUID("u"), NOW, FORECAST, ForecastResult.WRONG, "m", NOW)
 ACTIONS: tuple[act.Action, ...] = (
-    act.RemoveRemote("w1", ReplicaUID("u")),
-    act.CreateReplica("w1", gated=False),
-    act.UpdateReplicaSpec("w1", ReplicaUID("u"), "3"),
-    act.OpenGate("w1", ReplicaUID("u"), "3", NOW, not_after_ns=5),
-    act.CloseGate("w1", ReplicaUID("u"), "3", NOW),
-    act.DeactivateReplica("w1", ReplicaUID("u"), "m"),
-    act.SyncJob("w1"),
+    act.RemoveRemote(W1, ReplicaUID("u"), (RemovedJob("batch/v1/Job", "j", "job-uid"),)),
+    act.ProbeWorker(W1),
+    act.CreateReplica(W1, gated=False),
+    act.UpdateReplicaSpec(W1, ReplicaUID("u"), "3"),
+    act.OpenGate(W1, ReplicaUID("u"), "3", NOW, not_after_ns=5),
+    act.CloseGate(W1, ReplicaUID("u"), "3", NOW),
+    act.DeactivateReplica(W1, ReplicaUID("u"), "m"),
+    act.SyncJob(W1),
     act.RecordOpenings(
-        (Opening("w1", ReplicaUID("u"), NOW, "a", Steady("c", 1), nudges=1, nudged=Steady("c", 2)),), RECORD
+        (Opening(W1, ReplicaUID("u"), NOW, "a", Steady("c", 1), nudges=1, nudged=Steady("c", 2)),), RECORD
     ),
-    act.PatchHubStatus(nominated=("w1",), finished=("R", "m"), requeue_after_seconds=3),
+    act.PatchHubStatus(nominated=(W1,), finished=("R", "m"), requeue_after_seconds=3),
     act.StopHubJob(),
     act.StartRound(NOW),
-    act.RecordWinner(Winner("w1", ReplicaUID("u"), NOW)),
-    act.RecordOutOfSync((("w1", OutOfSync(1, ReplicaUID("u"))),)),
+    act.RecordWinner(Winner(W1, ReplicaUID("u"), NOW)),
+    act.RecordOutOfSync(((W1, OutOfSync(1, ReplicaUID("u"))),)),
     act.RecordForecast(RECORD),
     act.EmitEvent("R", "m", warning=True),
 )
@@ -82,7 +77,9 @@ def test_every_action_is_read_back() -> None:
 def test_a_full_view_is_read_back() -> None:
     seen = Witness((("cpu", "f"),), (Evicted("n", "a", "u", "r"),), (Replay(FORECAST, "x"),))
     state = group(
-        hub(forecast=RECORD, component=Component(complete=True, is_primary=False, sibling_clusters=frozenset("ab"))),
+        hub(
+            forecast=RECORD, component=Component(complete=True, is_primary=False, sibling_clusters=frozenset({W1, W2}))
+        ),
         worker("w1", signalled("w1", at=NOW), forecast=FORECAST, witness=seen, forecast_reliable=False),
         worker("w2"),
     )
@@ -139,9 +136,9 @@ REFUSED: dict[str, tuple[type, Any, str]] = {
         {"policy": "Best"},
         "does not hold a Settings: 'Best' is not a valid GatePolicy",
     ),
-    "a text for a number": (Settings, {"timeout_ns": "1"}, "holds '1' where int is expected"),
+    "a string for a number": (Settings, {"timeout_ns": "1"}, "holds '1' where int is expected"),
     "a switch for a number": (Settings, {"timeout_ns": True}, "holds True where int is expected"),
-    "a number for a text": (WorkerView, {"name": 7, "position": None}, "holds 7 where str is expected"),
+    "a number for a string": (WorkerView, {"name": 7, "position": None}, "holds 7 where str is expected"),
     "a number for a UID": (OutOfSync, {"replica_uid": 7}, "holds 7 where str is expected"),
     "a missing field": (HubWorkload, {"namespace": "n"}, "does not hold a HubWorkload"),
     "a list for a mapping": (HubWorkload, {"conditions": []}, r"holds \[\] where dict is expected"),
@@ -166,7 +163,7 @@ def test_only_plain_values_are_recorded() -> None:
 
 
 def test_a_field_is_read_by_the_name_that_it_had_before() -> None:
-    outcome = PolicyOutcome(GatePolicy.LEAST_DISRUPTION, "w1", PreemptionCost(1, 2, 3))
+    outcome = PolicyOutcome(GatePolicy.LEAST_DISRUPTION, W1, PreemptionCost(1, 2, 3))
     now = dumps(outcome)
     assert b'"cost"' in now
     assert loads(PolicyOutcome, now) == outcome

@@ -17,6 +17,7 @@ from gates.model.local_actions import (
 )
 from gates.model.settings import Dispatcher
 from gates.model.view import Reach, WorkerView, WorkloadView
+from tests.support.worker_names import W1, W2
 from tests.unit.gates.groups import NOW, SETTINGS, group, hub, worker
 
 FORECAST_FIRST = replace(SETTINGS, dispatcher=Dispatcher.FORECAST_FIRST)
@@ -28,15 +29,15 @@ def having(each: WorkerView, *news: WorkerNews) -> WorkerView:
 
 CASES: dict[str, tuple[WorkloadView, tuple[LocalAction, ...]]] = {
     "no news": (group(hub(), worker("w1")), ()),
-    "a worker is lost": (group(hub(), having(worker("w1", reach=Reach.LOST), WorkerNews.LOST)), (NoteAbsence("w1"),)),
-    "listed again": (group(hub(), having(worker("w1"), WorkerNews.LISTED_AGAIN)), (NoteListed("w1"),)),
+    "a worker is lost": (group(hub(), having(worker("w1", reach=Reach.LOST), WorkerNews.LOST)), (NoteAbsence(W1),)),
+    "listed again": (group(hub(), having(worker("w1"), WorkerNews.LISTED_AGAIN)), (NoteListed(W1),)),
     "several, in one order": (
         group(hub(), having(worker("w1"), WorkerNews.GATE_TRIAL_OPEN, WorkerNews.FORECAST_REQUESTED)),
-        (RequestForecast("w1"), ClaimGateTrial("w1")),
+        (RequestForecast(W1), ClaimGateTrial(W1)),
     ),
     "quota is held where the Workload goes": (
         group(hub(nominated=("w1",)), having(worker("w1"), WorkerNews.PROMISE_OFFERED)),
-        (HoldPromise("w1"),),
+        (HoldPromise(W1),),
     ),
     "and nowhere if it goes to several": (
         group(
@@ -44,7 +45,7 @@ CASES: dict[str, tuple[WorkloadView, tuple[LocalAction, ...]]] = {
             having(worker("w1"), WorkerNews.PROMISE_HELD),
             having(worker("w2"), WorkerNews.PROMISE_HELD, WorkerNews.PROMISE_OFFERED),
         ),
-        (ReleasePromise("w1"), ReleasePromise("w2")),
+        (ReleasePromise(W1), ReleasePromise(W2)),
     ),
 }
 

@@ -1,16 +1,17 @@
-"""What is remembered of one Workload from look to look, while somebody else orchestrates it."""
+"""What is remembered of one Workload from reconcile to reconcile, while another controller orchestrates it."""
 
 from dataclasses import replace
 
+from config.api.identifiers import ReplicaUID, WorkerName
 from engine.forecasting.forecast import Cost, Forecast, ForecastVerdict, ForecastVictim
 from engine.forecasting.verification import Evicted, ForecastResult
 from gates.assembly.gate_support import GRACE_NS
 from gates.model.forecasts import Witness
-from gates.model.names import ReplicaUID
 from gates.model.settings import MINUTE, SECOND
 from gates.model.view import GateSupport, Reach, WorkerView, WorkloadView
 from gates.shadow.episodes import CopyEvidence, Memory, due_ns, loss_of, observe, recalled, record_of
 from gates.shadow.hindsight import LostWork, PreemptionStart
+from tests.support.worker_names import W1, W2
 from tests.unit.gates.groups import (
     NOW,
     SETTINGS,
@@ -29,11 +30,11 @@ VICTIM = ForecastVictim("ns", "a", "a", "cq", "InClusterQueue", pods=1, running_
 TOLD = Forecast(ForecastVerdict.PREEMPTS, NOW, flavors=(("cpu", "f"),), victims=(VICTIM,), cost=Cost(victims=1))
 LATER = replace(TOLD, made_ns=NOW + SECOND)
 LOSS = LostWork("ns/a", "a", "InClusterQueue", 1, 60)
-NOBODY: dict[str, CopyEvidence] = {}
+NO_EVIDENCE: dict[WorkerName, CopyEvidence] = {}
 
 
 def look(
-    memory: Memory | None, seen: WorkloadView, evidence: dict[str, CopyEvidence] = NOBODY, now: int = NOW
+    memory: Memory | None, seen: WorkloadView, evidence: dict[WorkerName, CopyEvidence] = NO_EVIDENCE, now: int = NOW
 ) -> Memory:
     after = observe(memory, seen, evidence, now, SETTINGS)
     assert after is not None
@@ -53,8 +54,8 @@ def clusters(memory: Memory) -> list[str]:
 
 
 def test_nothing_is_remembered_of_what_has_no_quota() -> None:
-    assert observe(None, group(without_quota(hub()), worker("w1")), NOBODY, NOW, SETTINGS) is None
-    assert observe(None, group(hub(check=None), worker("w1")), NOBODY, NOW, SETTINGS) is None
+    assert observe(None, group(without_quota(hub()), worker("w1")), NO_EVIDENCE, NOW, SETTINGS) is None
+    assert observe(None, group(hub(check=None), worker("w1")), NO_EVIDENCE, NOW, SETTINGS) is None
 
 
 def test_an_opening_starts_with_the_forecast_that_was_made_before_it() -> None:
@@ -66,8 +67,8 @@ def test_an_opening_starts_with_the_forecast_that_was_made_before_it() -> None:
     assert (start.cluster, start.gated, start.opened_ns, start.forecast) == ("w1", True, NOW, TOLD)
     assert start.result is ForecastResult.PENDING
     assert len(memory.episode.choices) == 3
-    assert memory.trial("w1") == record_of(start)
-    assert memory.trial("w2") is None
+    assert memory.trial(W1) == record_of(start)
+    assert memory.trial(W2) is None
     again = look(memory, group(hub(), late, asking("w2")))
     assert again == memory
 
@@ -109,19 +110,19 @@ def test_copies_without_gates_start_with_their_first_victim() -> None:
     memory = look(foreseen, seen)
     assert clusters(memory) == []
     assert [suspect.cluster for suspect in memory.suspects] == ["w1", "w2"]
-    memory = look(memory, seen, {"w1": CopyEvidence((LOSS,))})
+    memory = look(memory, seen, {W1: CopyEvidence((LOSS,))})
     (start,) = memory.episode.starts
     assert (start.cluster, start.gated, start.losses, start.forecast) == ("w1", False, (LOSS,), TOLD)
     other = replace(LOSS, uid="b", workload="ns/b")
-    memory = look(memory, seen, {"w2": CopyEvidence((other,))}, now=NOW + SECOND)
+    memory = look(memory, seen, {W2: CopyEvidence((other,))}, now=NOW + SECOND)
     (breach,) = memory.episode.breaches
     assert (breach.first, breach.second, breach.gated) == ("w1", "w2", False)
     assert memory.suspects == ()
 
 
-def test_a_gate_that_nobody_honours_is_none() -> None:
+def test_a_gate_that_is_not_honoured_does_not_count() -> None:
     seen = group(hub(), worker("w1", replica("w1"), gates=GateSupport.MISSING))
-    memory = look(look(None, seen), seen, {"w1": CopyEvidence((LOSS,))})
+    memory = look(look(None, seen), seen, {W1: CopyEvidence((LOSS,))})
     assert [start.gated for start in memory.episode.starts] == [False]
 
 
@@ -134,10 +135,10 @@ def test_a_forecast_of_a_copy_that_may_already_preempt_does_not_replace_the_firs
 def test_a_suspect_that_is_gone_is_dropped_once_the_model_has_caught_up() -> None:
     memory = look(None, group(hub(), ungated("w1")))
     gone = group(hub(), worker("w1"))
-    behind = look(memory, gone, {"w1": CopyEvidence(is_behind=True)})
+    behind = look(memory, gone, {W1: CopyEvidence(is_behind=True)})
     assert len(behind.suspects) == 1
     assert look(behind, gone).suspects == ()
-    assert len(look(behind, gone, {"w1": CopyEvidence((LOSS,))}).episode.starts) == 1
+    assert len(look(behind, gone, {W1: CopyEvidence((LOSS,))}).episode.starts) == 1
 
 
 def test_quota_without_a_miss_is_exact() -> None:
@@ -147,23 +148,23 @@ def test_quota_without_a_miss_is_exact() -> None:
     has_quota = opened("w1", at=NOW)
     has_quota = replace(has_quota, conditions={"QuotaReserved": condition("QuotaReserved")})
     done = group(hub(), worker("w1", has_quota, witness=witness))
-    (start,) = look(memory, done, {"w1": CopyEvidence((LOSS,))}, now=NOW + SECOND).episode.starts
+    (start,) = look(memory, done, {W1: CopyEvidence((LOSS,))}, now=NOW + SECOND).episode.starts
     assert (start.result, start.losses, start.verified_ns) == (ForecastResult.EXACT, (LOSS,), NOW + SECOND)
 
 
 def test_victims_that_were_seen_once_stay() -> None:
     seen = group(hub(), worker("w1", opened("w1", at=NOW)))
-    memory = look(look(None, seen), seen, {"w1": CopyEvidence((LOSS,))})
-    (start,) = look(memory, seen, {"w1": CopyEvidence()}).episode.starts
+    memory = look(look(None, seen), seen, {W1: CopyEvidence((LOSS,))})
+    (start,) = look(memory, seen, {W1: CopyEvidence()}).episode.starts
     assert start.losses == (LOSS,)
 
 
 def test_a_copy_that_is_withdrawn_is_judged_once_the_model_has_caught_up() -> None:
     memory = look(None, group(hub(), worker("w1", opened("w1", at=NOW))))
     gone = group(hub(), worker("w1"))
-    (behind,) = look(memory, gone, {"w1": CopyEvidence(is_behind=True)}).episode.starts
+    (behind,) = look(memory, gone, {W1: CopyEvidence(is_behind=True)}).episode.starts
     assert behind.result is ForecastResult.PENDING
-    (done,) = look(memory, gone, {"w1": CopyEvidence((LOSS,))}).episode.starts
+    (done,) = look(memory, gone, {W1: CopyEvidence((LOSS,))}).episode.starts
     assert (done.result, done.losses) == (ForecastResult.OVERTAKEN, (LOSS,))
 
 
@@ -184,12 +185,12 @@ def test_a_new_attempt_is_a_new_episode_and_old_openings_are_known() -> None:
     assert second.openings == ()
 
 
-def test_another_workload_of_the_same_name_begins_anew() -> None:
+def test_another_workload_of_the_same_name_starts_over() -> None:
     memory = look(None, group(hub(), worker("w1", opened("w1", at=NOW))))
     other = look(memory, group(hub(uid="another"), worker("w1")))
     assert other.episode.uid == "another"
     assert other.openings == ()
-    assert observe(memory, group(without_quota(hub(uid="another"))), NOBODY, NOW, SETTINGS) is None
+    assert observe(memory, group(without_quota(hub(uid="another"))), NO_EVIDENCE, NOW, SETTINGS) is None
 
 
 def test_what_was_written_down_is_not_begun_twice() -> None:
@@ -209,7 +210,7 @@ def test_the_next_look_is_due_when_a_window_ends_or_silence_speaks() -> None:
 
 def test_when_a_victim_began_is_taken_from_the_forecast_if_it_says_so_no_more() -> None:
     evicted = Evicted("ns", "a", "a", "r")
-    start = PreemptionStart("w1", ReplicaUID("u"), NOW, NOW, gated=True, forecast=TOLD)
+    start = PreemptionStart(W1, ReplicaUID("u"), NOW, NOW, gated=True, forecast=TOLD)
     assert loss_of(evicted, 2, None, NOW, start) == LostWork("ns/a", "a", "r", 2, 60)
     assert loss_of(evicted, 2, NOW - SECOND, NOW, start).seconds == 1
     assert loss_of(evicted, 2, None, NOW, replace(start, forecast=None)).seconds == 0

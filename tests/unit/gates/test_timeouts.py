@@ -2,13 +2,15 @@
 
 import pytest
 
+from config.api.identifiers import WorkerName
+from config.types.duration import NOT_A_DURATION
 from gates.model.activity import CheckRecord, ConfigRecord, Health, check_health, check_record
 from gates.model.marks import PREEMPTION_TIMEOUT
 from gates.model.settings import MINUTE, SECOND, Settings
 from gates.model.timeouts import with_timeout
 
 ALLOWED = 'expected a duration of at least 1s (for example "5m")'
-UNIT = '; it must be a number and a unit, such as "300ms", "30s", "5m" or "1h30m"'
+UNIT = f"; it {NOT_A_DURATION}"
 
 
 def check(timeout: str | None) -> CheckRecord:
@@ -45,5 +47,5 @@ def test_92_a_checks_own_timeout(timeout: str | None, want_ns: int, want_remark:
     found = check(timeout)
     up = Health(is_active=True, reason="Active", message="Connected")
     assert with_timeout(Settings(), found.timeout).timeout_ns == want_ns
-    health = check_health(found, ConfigRecord("conf", ("a",)), {"a": up})
+    health = check_health(found, ConfigRecord("conf", (WorkerName("a"),)), {WorkerName("a"): up})
     assert health == Health(is_active=True, reason="Active", message=f"The admission check is active{want_remark}")

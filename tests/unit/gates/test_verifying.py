@@ -5,16 +5,18 @@ from dataclasses import replace
 
 import pytest
 
+from config.api.identifiers import ReplicaUID
 from engine.forecasting.forecast import Cost, Forecast, ForecastVerdict, ForecastVictim
 from engine.forecasting.verification import Evicted, ForecastResult, Replay
 from gates.decision.decide import decide
 from gates.decision.reliability import hit_rate, is_reliable
 from gates.model.actions import EmitEvent, RecordForecast, RecordOpenings
 from gates.model.forecasts import MAX_VICTIMS, ForecastRecord, Witness, format_record, parse_record
-from gates.model.names import ReplicaUID
+from gates.model.openings import Opening
 from gates.model.settings import SECOND
-from gates.model.view import Opening, Reach, WorkloadView
+from gates.model.view import Reach, WorkloadView
 from gates.wire.patches import hub_annotation
+from tests.support.worker_names import W1
 from tests.unit.gates.groups import NOW, SETTINGS, T, condition, group, hub, opened, replica, signalled, worker
 
 CPU = (("cpu", "f"),)
@@ -22,10 +24,10 @@ VICTIM = ForecastVictim("ns", "low", "low-uid", "cq", "InClusterQueue", 5, "Job 
 FORECAST = Forecast(
     ForecastVerdict.PREEMPTS, NOW - SECOND, "4 more needed", "cq", CPU, 0, (VICTIM,), Cost(3, 1, 2, 0, 4), ("in part",)
 )
-RECORD = ForecastRecord("w1", ReplicaUID("w1-uid"), NOW - SECOND, FORECAST)
+RECORD = ForecastRecord(W1, ReplicaUID("w1-uid"), NOW - SECOND, FORECAST)
 EVICTED = Evicted("ns", "low", "low-uid", "InClusterQueue")
 SEEN = Witness(CPU, (EVICTED,))
-OPENINGS = (Opening("w1", ReplicaUID("w1-uid"), NOW - SECOND),)
+OPENINGS = (Opening(W1, ReplicaUID("w1-uid"), NOW - SECOND),)
 ADMITTED = replica("w1", condition("QuotaReserved"), gate_open=True, gate_opened_ns=NOW - SECOND)
 
 
@@ -37,7 +39,7 @@ def written(state: WorkloadView, now_ns: int = NOW) -> ForecastRecord | None:
 def test_the_forecast_is_written_together_with_the_opening() -> None:
     state = group(hub(), worker("w1", signalled("w1", at=NOW - SECOND), forecast=FORECAST))
     (action,) = [a for a in decide(state, NOW, SETTINGS, {}).actions if isinstance(a, RecordOpenings)]
-    assert action.forecast == ForecastRecord("w1", ReplicaUID("w1-uid"), NOW, FORECAST)
+    assert action.forecast == ForecastRecord(W1, ReplicaUID("w1-uid"), NOW, FORECAST)
     assert len(hub_annotation(action)) == 2
 
 
@@ -64,7 +66,7 @@ JUDGED = {
         ForecastResult.EXACT,
         NOW,
     ),
-    "somebody else was preempted": (
+    "another one was preempted": (
         group(hub(forecast=RECORD), worker("w1", ADMITTED, witness=Witness(CPU, (replace(EVICTED, name="x"),)))),
         ForecastResult.WRONG,
         NOW,
@@ -143,7 +145,7 @@ BROKEN = ["", "{", "[]", "null", "7", '{"cluster":"w1"}', format_record(RECORD).
 
 
 @pytest.mark.parametrize("text", BROKEN)
-def test_an_annotation_that_makes_no_sense_is_as_good_as_none(text: str) -> None:
+def test_an_annotation_that_is_malformed_is_as_good_as_none(text: str) -> None:
     assert parse_record(text) is None
 
 

@@ -4,17 +4,19 @@ from dataclasses import replace
 
 import pytest
 
+from config.api.identifiers import ReplicaUID
 from gates.decision.decide import decide
 from gates.decision.ledger import lost, standing_openings
 from gates.decision.nudging import missed_opening
 from gates.decision.opening import Wait, next_gate
-from gates.decision.windows import last_call, must_begin_again, remaining
+from gates.decision.windows import SILENCE_NS, last_call, must_begin_again, remaining
 from gates.model.actions import RecordOpenings
-from gates.model.names import ReplicaUID
+from gates.model.openings import Opening, Steady
 from gates.model.rules import Rule
 from gates.model.settings import MINUTE, SECOND
-from gates.model.view import Opening, Reach, Steady, WorkerView, WorkloadView
+from gates.model.view import Reach, WorkerView, WorkloadView
 from gates.wire.annotations import format_openings, parse_openings
+from tests.support.worker_names import W1, W2
 from tests.unit.gates.groups import (
     ATTEMPT,
     NOW,
@@ -28,9 +30,10 @@ from tests.unit.gates.groups import (
     signalled,
     worker,
 )
+from workerclient.objects.reflector_context import ReflectorLimits
 
 BOOT = "boot"
-BEGAN = Opening("w1", ReplicaUID("w1-uid"), NOW, ATTEMPT, Steady(BOOT, 0), took_effect=True)
+BEGAN = Opening(W1, ReplicaUID("w1-uid"), NOW, ATTEMPT, Steady(BOOT, 0), took_effect=True)
 
 
 def after(passed: int, *workers: WorkerView, clock: str = BOOT, restarted_ns: int = 0) -> WorkloadView:
@@ -79,7 +82,12 @@ LONGEST = T // 2 + 10 * SECOND + MINUTE
 @pytest.mark.parametrize(
     ("holder", "late"),
     [
-        pytest.param(worker("w1", signalled("w1", at=NOW)), 0, id="nothing has changed there"),
+        pytest.param(
+            worker("w1", signalled("w1", at=NOW)), LONGEST + SILENCE_NS - T, id="nothing has changed, for all one hears"
+        ),
+        pytest.param(
+            worker("w1", signalled("w1", at=NOW), tried_ns=9 * SECOND), 0, id="nothing has changed since long"
+        ),
         pytest.param(
             worker("w1", replace(signalled("w1", at=NOW), resource_version="8")), LONGEST, id="closed, perhaps again"
         ),
@@ -90,16 +98,26 @@ LONGEST = T // 2 + 10 * SECOND + MINUTE
         pytest.param(worker("w1", tried_ns=9 * SECOND, reach=Reach.LOST), 9 * SECOND + MINUTE, id="it may have"),
     ],
 )
-def test_F7_an_opening_that_nobody_saw_arrive_counts_from_the_latest_moment_at_which_it_may_have(
+def test_F7_an_opening_that_was_not_seen_to_arrive_counts_from_the_latest_moment_at_which_it_may_have(
     holder: WorkerView, late: int
 ) -> None:
     assert remaining(UNSEEN, after(T, holder), NOW + T, SETTINGS) == late
 
 
+def test_F7_a_watch_that_fell_silent_does_not_shorten_a_window() -> None:
+    """Its worker may have carried out the request a minute later, and what is known of it is from before."""
+    short, holder = replace(SETTINGS, timeout_ns=30 * SECOND), worker("w1", signalled("w1", at=NOW), tried_ns=SECOND)
+    assert remaining(UNSEEN, after(MINUTE, holder), NOW + MINUTE, short) == SECOND + 30 * SECOND
+
+
+def test_F7_silence_is_measured_as_the_client_measures_it() -> None:
+    assert ReflectorLimits().liveness_seconds * SECOND == SILENCE_NS
+
+
 def test_F6_the_record_is_read_back_as_it_was_written() -> None:
     openings = (
         BEGAN,
-        Opening("w2", ReplicaUID(""), NOW),
+        Opening(W2, ReplicaUID(""), NOW),
         replace(UNSEEN, nudges=2, nudged=Steady(BOOT, 7), turn=Steady(BOOT, 3), sent_within_ns=9),
     )
     assert parse_openings(format_openings(openings)) == openings
@@ -148,7 +166,7 @@ def test_F13_a_worker_that_opens_its_own_gate_again_and_again_gets_three_windows
     assert starts == [1, 2, 3, 3, 3, 3]
 
 
-def test_F6_a_gate_that_somebody_opens_again_after_its_window_counts_again() -> None:
+def test_F6_a_gate_that_is_opened_again_after_its_window_counts_again() -> None:
     ours = replace(BEGAN, entry_ns=NOW)
     again = worker("w1", opened("w1", at=NOW + T))
     state = WorkloadView(hub(openings=(ours,)), (again, worker("w2", signalled("w2", at=NOW))), Steady(BOOT, T))
@@ -159,7 +177,7 @@ def test_F6_a_gate_that_somebody_opens_again_after_its_window_counts_again() -> 
 
 def test_F7_of_two_windows_the_one_that_ends_last_counts() -> None:
     by_hand = Opening(
-        "w2", ReplicaUID("w2-uid"), NOW + SECOND, ATTEMPT, Steady(BOOT, SECOND), took_effect=True, by_others=1
+        W2, ReplicaUID("w2-uid"), NOW + SECOND, ATTEMPT, Steady(BOOT, SECOND), took_effect=True, by_others=1
     )
     passed = T + 2 * SECOND
     workers = (
@@ -174,7 +192,7 @@ def test_F7_of_two_windows_the_one_that_ends_last_counts() -> None:
 
 
 def test_F7_a_copy_that_may_still_be_made_is_not_over_with_its_attempt() -> None:
-    asked_for = Opening("w1", ReplicaUID(""), NOW, "an earlier attempt", Steady(BOOT, 0))
+    asked_for = Opening(W1, ReplicaUID(""), NOW, "an earlier attempt", Steady(BOOT, 0))
     for tried, took_effect, want in (
         (None, False, True),
         (SECOND, False, True),

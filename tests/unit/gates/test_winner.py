@@ -4,17 +4,19 @@ from collections.abc import Callable
 
 import pytest
 
+from config.api.identifiers import ReplicaUID, WorkerName
 from config.api.meta import Condition
 from gates.decision.winner import evicted, finished
-from gates.model.names import ReplicaUID
+from gates.model.openings import Winner
 from gates.model.settings import MINUTE
-from gates.model.view import Winner, WorkerView, WorkloadView
+from gates.model.view import WorkerView, WorkloadView
 from gates.wire.annotations import format_winner, parse_winner
+from tests.support.worker_names import W1, W2
 from tests.unit.gates.groups import NOW, condition, group, hub, replica, worker
 
 
 def test_the_record_is_read_back_as_it_was_written() -> None:
-    winner = Winner("w1", ReplicaUID("uid"), 1_800_000_000_000_000_001)
+    winner = Winner(W1, ReplicaUID("uid"), 1_800_000_000_000_000_001)
     assert parse_winner(format_winner(winner)) == winner
 
 
@@ -37,15 +39,15 @@ FINISHED = condition("Finished", at=NOW, reason="Succeeded")
     ("winner", "cluster_name", "want"),
     [
         (None, "", "w1"),
-        (Winner("w2", ReplicaUID("w2-uid"), NOW - 60 * MINUTE), "", None),
-        (Winner("w1", ReplicaUID("w1-uid"), NOW - 60 * MINUTE), "", "w1"),
-        (Winner("w2", ReplicaUID("w2-uid"), NOW - 90 * MINUTE), "", "w1"),
-        (Winner("w9", ReplicaUID("w9-uid"), NOW - 60 * MINUTE), "", "w1"),
-        (Winner("w2", ReplicaUID("w2-uid"), NOW - 60 * MINUTE), "w1", "w1"),
+        (Winner(W2, ReplicaUID("w2-uid"), NOW - 60 * MINUTE), "", None),
+        (Winner(W1, ReplicaUID("w1-uid"), NOW - 60 * MINUTE), "", "w1"),
+        (Winner(W2, ReplicaUID("w2-uid"), NOW - 90 * MINUTE), "", "w1"),
+        (Winner(WorkerName("w9"), ReplicaUID("w9-uid"), NOW - 60 * MINUTE), "", "w1"),
+        (Winner(W2, ReplicaUID("w2-uid"), NOW - 60 * MINUTE), "w1", "w1"),
         (None, "w2", None),
     ],
     ids=[
-        "nobody was chosen",
+        "no worker was chosen",
         "another was chosen",
         "it was chosen",
         "another was chosen in an earlier attempt",

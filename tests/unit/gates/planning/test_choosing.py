@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 
+from config.api.identifiers import NO_WORKER, WorkerName
 from engine.forecasting.forecast import Cost, Forecast, ForecastVerdict
 from engine.planning.prospect import Outlook
 from gates.model.settings import Dispatcher, GatePolicy, Settings, UngatedPolicy
 from gates.model.view import GateSupport, Reach
 from gates.planning.choosing import PlannedWorker, Prospect, choose_worker
+from tests.support.worker_names import W1, W2
 from tests.unit.gates.groups import NOW
 
 
@@ -18,9 +20,9 @@ def prospect(
 ) -> Prospect:
     position = int(name.removeprefix("w"))
     if verdict is None:
-        return Prospect(name, position, Reach.LOST, problem="no route to host")
+        return Prospect(WorkerName(name), position, Reach.LOST, problem="no route to host")
     forecast = Forecast(verdict, NOW, borrowing=borrowing, cost=Cost(victims=victims))
-    return replace(Prospect(name, position, outlook=Outlook(forecast)), **fields)
+    return replace(Prospect(WorkerName(name), position, outlook=Outlook(forecast)), **fields)
 
 
 FITS, PREEMPTS, CANNOT, LOST = ForecastVerdict.FITS, ForecastVerdict.PREEMPTS, ForecastVerdict.CANNOT, None
@@ -33,74 +35,74 @@ CASES: dict[str, tuple[list[Prospect], Settings, PlannedWorker]] = {
     "the only one where it fits": (
         [prospect("w1", PREEMPTS), prospect("w2", FITS), prospect("w3", CANNOT)],
         Settings(),
-        PlannedWorker("w2", "it is the only one where it fits without preemption"),
+        PlannedWorker(W2, "it is the only one where it fits without preemption"),
     ),
     "several fit: who admits first is not known": (
         [prospect("w1", FITS), prospect("w2", CANNOT), prospect("w3", FITS)],
         Settings(),
-        PlannedWorker("w1", FIRST_ADMITS, ("w3",)),
+        PlannedWorker(W1, FIRST_ADMITS, ("w3",)),
     ),
     "ForecastFirst takes the one that borrows least": (
         [prospect("w1", FITS, borrowing=1), prospect("w2", FITS)],
         FORECAST_FIRST,
-        PlannedWorker("w2", "it fits there without preemption, and ForecastFirst tries it alone first"),
+        PlannedWorker(W2, "it fits there without preemption, and ForecastFirst tries it alone first"),
     ),
     "ForecastFirst sends it everywhere if it fits nowhere": (
         [prospect("w1", PREEMPTS), prospect("w2", CANNOT)],
         FORECAST_FIRST,
-        PlannedWorker("w1", "it is the only one that can make room by preemption"),
+        PlannedWorker(W1, "it is the only one that can make room by preemption"),
     ),
     "several would preempt: the first to ask does": (
         [prospect("w1", PREEMPTS, victims=3), prospect("w2", PREEMPTS, victims=1)],
         Settings(),
-        PlannedWorker("w1", FIRST_ASKS, ("w2",)),
+        PlannedWorker(W1, FIRST_ASKS, ("w2",)),
     ),
     "LeastDisruption takes the cheapest": (
         [prospect("w1", PREEMPTS, victims=3), prospect("w2", PREEMPTS, victims=1)],
         LEAST,
-        PlannedWorker("w2", "LeastDisruption chooses it: its preemption disrupts least"),
+        PlannedWorker(W2, "LeastDisruption chooses it: its preemption disrupts least"),
     ),
     "LeastDisruption does not go by forecasts that were wrong lately": (
         [prospect("w1", PREEMPTS, victims=3, reliable=False), prospect("w2", PREEMPTS, victims=9, reliable=False)],
         LEAST,
-        PlannedWorker("w1", FIRST_ASKS, ("w2",)),
+        PlannedWorker(W1, FIRST_ASKS, ("w2",)),
     ),
     "PreferNoPreemption waits, and then goes by who asked first": (
         [prospect("w1", PREEMPTS), prospect("w2", PREEMPTS)],
         Settings(policy=GatePolicy.PREFER_NO_PREEMPTION),
-        PlannedWorker("w1", FIRST_ASKS, ("w2",)),
+        PlannedWorker(W1, FIRST_ASKS, ("w2",)),
     ),
     "Incremental begins with the first few": (
         [prospect("w1", PREEMPTS), prospect("w2", FITS)],
         Settings(dispatcher=Dispatcher.INCREMENTAL, step_size=1),
-        PlannedWorker("w1", "it is the only one that can make room by preemption"),
+        PlannedWorker(W1, "it is the only one that can make room by preemption"),
     ),
     "Incremental goes on where the first few cannot": (
         [prospect("w1", CANNOT), prospect("w2", FITS)],
         Settings(dispatcher=Dispatcher.INCREMENTAL, step_size=1),
-        PlannedWorker("w2", "it is the only one where it fits without preemption"),
+        PlannedWorker(W2, "it is the only one where it fits without preemption"),
     ),
-    "External: somebody else nominates": (
+    "External: another controller nominates": (
         [prospect("w1", FITS)],
         Settings(dispatcher=Dispatcher.EXTERNAL),
-        PlannedWorker("w1", "it fits there without preemption, if the external dispatcher nominates it"),
+        PlannedWorker(W1, "it fits there without preemption, if the external dispatcher nominates it"),
     ),
     "it fits nowhere": (
         [prospect("w1", CANNOT), prospect("w2", CANNOT)],
         Settings(),
-        PlannedWorker("", "no worker would admit it now"),
+        PlannedWorker(NO_WORKER, "no worker would admit it now"),
     ),
     "it fits nowhere that can be seen": (
         [prospect("w1", CANNOT), prospect("w2", LOST)],
         Settings(),
-        PlannedWorker("", "no worker is known to admit it, and for some there is no forecast"),
+        PlannedWorker(NO_WORKER, "no worker is known to admit it, and for some there is no forecast"),
     ),
     "what is ambiguous is no promise": (
         [prospect("w1", ForecastVerdict.AMBIGUOUS), prospect("w2", ForecastVerdict.UNSUPPORTED)],
         Settings(),
-        PlannedWorker("", "no worker is known to admit it, and for some there is no forecast"),
+        PlannedWorker(NO_WORKER, "no worker is known to admit it, and for some there is no forecast"),
     ),
-    "there are no workers": ([], Settings(), PlannedWorker("", "no worker would admit it now")),
+    "there are no workers": ([], Settings(), PlannedWorker(NO_WORKER, "no worker would admit it now")),
 }
 
 
@@ -111,7 +113,7 @@ def test_the_choice(prospects: list[Prospect], settings: Settings, want: Planned
 
 def test_a_worker_without_gates_that_is_excluded_gets_nothing() -> None:
     prospects = [prospect("w1", FITS, gates=GateSupport.MISSING), prospect("w2", PREEMPTS)]
-    excluded = {"w1": UngatedPolicy.EXCLUDE}
+    excluded = {W1: UngatedPolicy.EXCLUDE}
     assert choose_worker(prospects, NOW, Settings(), excluded).worker == "w2"
     assert choose_worker(prospects, NOW, Settings(), {}).worker == "w1"
     assert choose_worker(prospects[:1], NOW, Settings(), excluded).worker == ""

@@ -100,7 +100,7 @@ REFUSED: dict[str, tuple[Json, str]] = {
     "no pod template": ({"kind": "Job", "spec": {"parallelism": 1}}, "spec.template is missing: must be a map"),
     "a template without a pod": ({"kind": "Job", "spec": {"template": {"metadata": {}}}}, "spec.template.spec"),
     "a spec that is no map": ({"kind": "Job", "spec": [1]}, "spec is not allowed: must be a map"),
-    "a number of pods that is none": (
+    "an invalid number of pods": (
         {"kind": "Job", "spec": {"parallelism": "4", "template": template()}},
         "spec.parallelism is '4': must be a number from 0 to 1000000",
     ),
@@ -129,7 +129,7 @@ REFUSED: dict[str, tuple[Json, str]] = {
         "spec.replicatedJobs is not allowed: must be a list",
     ),
     "a kind whose pods are told elsewhere": ({"kind": "TrainJob", "spec": {}}, "its training runtime describes them"),
-    "a kind that nobody knows": ({"kind": "Notebook", "spec": {}}, "kind Notebook is not known: must be Workload or"),
+    "a kind that is not known": ({"kind": "Notebook", "spec": {}}, "kind Notebook is not known: must be Workload or"),
     "a cluster that sizes itself": (
         {"kind": "RayCluster", "spec": {**RAY, "enableInTreeAutoscaling": True}},
         "spec.enableInTreeAutoscaling",

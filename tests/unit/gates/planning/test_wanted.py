@@ -86,7 +86,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
         {"apiVersion": "ray.io/v1", "kind": "RayJob", "metadata": {"name": "x"}},
         '"ray.io/v1 RayJob" is not allowed: must be one of kueue.x-k8s.io/v1beta2 Workload, batch/v1 Job',
     ),
-    "a version of Kueue that nobody knows": (
+    "a version of Kueue that is not known": (
         {"apiVersion": "kueue.x-k8s.io/v1", "kind": "Workload", "metadata": {"name": "x"}},
         'apiVersion: "kueue.x-k8s.io/v1" is not allowed',
     ),
@@ -94,7 +94,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
         {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Workload", "metadata": {"name": "x"}, "spec": {}},
         "spec.podSets",
     ),
-    "a quantity that is none": (
+    "an invalid quantity": (
         odd(template={"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "much"}}}]}}),
         "as a Workload, spec.podSets[0].template.spec.containers[0].resources.requests[cpu]: 'much' is not a quantity",
     ),

@@ -6,10 +6,12 @@ notices a mistake in one.
 
 from enum import StrEnum
 
+from config.api.identifiers import WorkerName
 from gates.decision.ledger import known_openings
 from gates.model.actions import OpenGate
+from gates.model.openings import Opening
 from gates.model.settings import Settings
-from gates.model.view import Opening, Reach, WorkloadView
+from gates.model.view import Reach, WorkloadView
 
 
 class OpeningReason(StrEnum):
@@ -26,9 +28,10 @@ class Invariant(StrEnum):
 
     ONE_GATE_PER_TIMEOUT = "one_gate_per_timeout"
     ONE_RUNNING_COPY = "one_running_copy"
+    CLOSED_GATE_HOLDS = "closed_gate_holds"
 
 
-def opening_reason(view: WorkloadView, cluster: str) -> OpeningReason:
+def opening_reason(view: WorkloadView, cluster: WorkerName) -> OpeningReason:
     """Return why the gate on a cluster is opened in this state; one whose opening never arrived is opened first."""
     worker = view.worker(cluster)
     known = known_openings(view)
@@ -38,7 +41,7 @@ def opening_reason(view: WorkloadView, cluster: str) -> OpeningReason:
 
 
 def comes_too_early(view: WorkloadView, action: OpenGate, settings: Settings) -> bool:
-    """Tell whether an opening falls into the window of another worker."""
+    """Return whether an opening falls into the window of another worker."""
     known = known_openings(view)
     own = next((o for o in known if (o.cluster, o.opened_ns) == (action.cluster, action.opened_ns)), None)
     began = own or Opening(action.cluster, action.replica_uid, action.opened_ns, steady=view.steady)
@@ -53,7 +56,7 @@ def _apart(one: Opening, other: Opening) -> int:
 
 
 def runs_twice(view: WorkloadView) -> bool:
-    """Tell whether more than one worker runs the Workload, as far as can be read."""
+    """Return whether more than one worker runs the Workload, as far as can be read."""
     running = (
         worker
         for worker in view.workers
@@ -64,3 +67,9 @@ def runs_twice(view: WorkloadView) -> bool:
         and worker.replica.is_true("Admitted")
     )
     return sum(1 for _ in running) > 1
+
+
+def preempted_through_gates(view: WorkloadView) -> frozenset[str]:
+    """Return the replicas for which a worker preempted although their gate was closed, as far as can be seen."""
+    replicas = (worker.replica for worker in view.workers)
+    return frozenset(r.uid for r in replicas if r is not None and r.preempted_ns is not None)

@@ -1,0 +1,1 @@
+"""Which Kueue a cluster runs: its version, its Configuration, and what its API accepts."""
