@@ -6,26 +6,29 @@ Nothing is left half-started: whatever fails while starting, everything started 
 import asyncio
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from localcluster.access.auth import TokenUser, Users
+from localcluster.access.service_accounts import ServiceAccounts
 from localcluster.catalogue.registry import all_kinds
 from localcluster.kinds.clock import ServerClock, SkewedClock
 from localcluster.kinds.kinds import ServedKind
 from localcluster.kinds.names import NameFormat, explain_name
-from localcluster.serving.auth import TokenUser, Users
 from localcluster.serving.faults import Faults
-from localcluster.serving.http import ApiServer
+from localcluster.serving.http import HttpFrontend
 from localcluster.serving.kubeconfig import write_kubeconfig
+from localcluster.serving.server import ApiServer
 from localcluster.serving.tls import Certificates, issue_certificates
 from localcluster.serving.traffic import Traffic
 from localcluster.serving.watch import BUFFER_EVENTS
 from localcluster.store.gc import OwnerGarbageCollector
 from localcluster.store.namespaces import COLLECTION, INITIAL, NAMESPACES
-from localcluster.store.store import HISTORY, Store, WriteOptions
+from localcluster.store.store import HISTORY, Store
+from localcluster.store.write_options import WriteOptions
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -79,11 +82,10 @@ class LocalCluster:
         self.store = Store(all_kinds() if kinds is None else kinds, self.clock, history=history)
         self._directory = directory / name
         self._port = port
+        accounts = ServiceAccounts(self.store)
+        administrator = TokenUser(ADMIN, self.token, ("system:masters",))
         self._server = ApiServer(
-            self.store,
-            Users((TokenUser(ADMIN, self.token, ("system:masters",)), *users)),
-            self.faults,
-            watch_buffer=watch_buffer,
+            self.store, Users((administrator, *users), accounts), accounts, self.faults, watch_buffer=watch_buffer
         )
         self._gc = OwnerGarbageCollector(self.store, self._schedule_gc)
         self._gc_handle: asyncio.Handle | None = None
@@ -162,6 +164,14 @@ class LocalCluster:
             self._gc_handle = None
         await self._close()
 
+    def remove_files(self) -> None:
+        """Remove what `start` wrote, once nothing answers there any more."""
+        with suppress(OSError):  # never made, removed by the user, or a folder that holds files of others
+            if self.token in self.kubeconfig_path.read_text():  # not of a successor
+                self.ca_file.unlink()
+                self.kubeconfig_path.unlink()
+                self._directory.rmdir()
+
     async def restart(self) -> None:
         """Go down and come back on the same port; objects survive, connections and watch history do not."""
         await self._close()
@@ -215,7 +225,7 @@ class LocalCluster:
 
     async def _listen(self) -> None:
         loop = asyncio.get_running_loop()
-        self._web = self._server.protocol_factory()
+        self._web = HttpFrontend(self._server).protocol_factory()
         try:
             self._listener = await loop.create_server(self._web, HOST, self._port, ssl=self._tls)
         except OSError as error:

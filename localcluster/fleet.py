@@ -38,14 +38,22 @@ class LocalFleet:
     """Hub and workers. Use it as an async context manager."""
 
     def __init__(
-        self, hub: Member, workers: Sequence[Member], directory: Path, *, controller_name: str = CONTROLLER_NAME
+        self,
+        hub: Member,
+        workers: Sequence[Member],
+        directory: Path,
+        *,
+        controller_name: str = CONTROLLER_NAME,
+        registers_workers: bool = True,
     ) -> None:
+        """`registers_workers` False leaves it to others to give the hub access to the workers."""
         names = [member.name for member in (hub, *workers)]
         if len(set(names)) < len(names):
             raise LocalClusterError(f"the clusters of a fleet must have different names: {', '.join(names)}")
         self._hub = hub
         self._workers = tuple(workers)
         self._controller_name = controller_name
+        self._registers_workers = registers_workers
         self._stack = AsyncExitStack()
         self.clusters: Final[Mapping[str, LocalCluster]] = {
             member.name: LocalCluster(member.name, directory, kinds=member.profile.kinds(), clock=member.clock)
@@ -82,7 +90,8 @@ class LocalFleet:
         return await self._stack.__aexit__(kind, error, traceback)
 
     def _ties(self) -> Ties:
-        kubeconfigs = {worker.name: worker.kubeconfig_path.read_bytes() for worker in self.workers}
+        registered = self.workers if self._registers_workers else []
+        kubeconfigs = {worker.name: worker.kubeconfig_path.read_bytes() for worker in registered}
         return Ties(
             workers=[worker.name for worker in self._workers],
             kubeconfigs=kubeconfigs,

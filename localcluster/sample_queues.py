@@ -27,6 +27,7 @@ class Ties:
 
     workers: Sequence[str]
     kubeconfigs: Mapping[str, bytes]
+    """Of the workers to register; the others are registered in another way."""
     namespace: str
     """Where the Secrets with the kubeconfigs are."""
     controller_name: str = CONTROLLER_NAME
@@ -62,7 +63,7 @@ def _queue_objects(cpu: str, more: Mapping[str, Any]) -> Iterator[Obj]:
 
 def _multikueue_objects(ties: Ties) -> Iterator[Obj]:
     yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": ties.namespace}}
-    for name in ties.workers:
+    for name in ties.kubeconfigs:
         yield {
             "apiVersion": "v1",
             "kind": "Secret",

@@ -12,7 +12,6 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Generic, Protocol, TypeVar
 
 from config.api.meta import Obj
@@ -22,43 +21,31 @@ from workerclient.base.clock import Clock
 from workerclient.base.holdings import HoldingLimits, Holdings, unlimited
 from workerclient.base.kind import ApiKind
 from workerclient.objects.cache import Cache
-from workerclient.objects.reflector import CachePhase, KindState, Reflector, ReflectorLimits, ReflectorNotices
+from workerclient.objects.connection_report import (
+    CLOSED,
+    ConnectionReport,
+    FollowedState,
+    connection_report,
+    not_connected_yet,
+)
+from workerclient.objects.reflector import Reflector
+from workerclient.objects.reflector_context import ReflectorLimits, ReflectorNotices
 from workerclient.objects.resource import CachedKind, Connection, Resource
 from workerclient.objects.watched import WatchedKind
-from workerclient.questions.openapi import openapi_document
+from workerclient.questions.openapi import openapi_document, openapi_hash
 from workerclient.questions.preflight import Missing, Need, missing_permissions, served_kinds, served_versions
 from workerclient.questions.reviews import ReviewedUser, bearer_of, may_use_path
 from workerclient.questions.version import server_version
 from workerclient.transport.breaker import Breaker
 from workerclient.transport.budget import BudgetLimits, RequestBudget
-from workerclient.transport.endpoint import credentials_for, endpoint_for
+from workerclient.transport.endpoint import credentials_for, open_http_session
+from workerclient.transport.file_threads import ThreadRunner, in_file_thread
 from workerclient.transport.retry import RetryLimits, RetryPolicy
-from workerclient.transport.session import Session, SessionLimits
+from workerclient.transport.session import SessionContext, SessionFactory, SessionLimits, always
 from workerclient.transport.transport import Transport
-from workerclient.wire.fencing import always
 from workerclient.wire.skew import Skew
 
 Value = TypeVar("Value")
-
-
-class ConnectionState(StrEnum):
-    """Whether a cluster is there."""
-
-    CONNECTING = "Connecting"
-    CONNECTED = "Connected"
-    LOST = "Lost"
-
-
-@dataclass(frozen=True, slots=True)
-class ConnectionReport:
-    """What the condition `Active` of a MultiKueueCluster is made of."""
-
-    connection: ConnectionState
-    reason: str
-    message: str
-    lost_since_ns: int | None
-    is_forbidden: bool = False
-    """Whether a role is missing for one of the kinds that the message is about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +73,10 @@ class ClientContext:
     """Nothing but GET is ever sent."""
     on_retry: OnRetry = ignore_retry
     """Called for every retry, from several threads."""
+    open_session: SessionFactory = open_http_session
+    """Makes the connections to a cluster."""
+    in_thread: ThreadRunner = in_file_thread
+    """Makes calls that read files or parse for long, away from the loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,15 +88,11 @@ class WatchedResource(Generic[Value]):
     reflector: Reflector[Value]
 
 
-class _Follower(Protocol):
+class _Follower(FollowedState, Protocol):
     """A reflector, whatever it keeps."""
 
-    state: KindState
-
-    @property
-    def is_required(self) -> bool: ...
     async def run(self) -> None: ...
-    def start_anew(self) -> None: ...
+    def restart(self) -> None: ...
     def doubt(self) -> None: ...
     def stop(self, problem: str) -> None: ...
 
@@ -159,7 +146,7 @@ class ClusterClient:
         self._lost_since_ns: int | None = context.clock.now_ns()
         self.lost_at = context.clock.monotonic()
         """When it was lost last, on the steady clock."""
-        self.report = ConnectionReport(ConnectionState.CONNECTING, _FAILED, "not connected yet", self._lost_since_ns)
+        self.report = not_connected_yet(self._lost_since_ns)
 
     @property
     def skew(self) -> Skew | None:
@@ -194,6 +181,10 @@ class ClusterClient:
         """Return the cluster's description of a kind's group version."""
         return await openapi_document(self._line, kind)
 
+    async def openapi_hash(self, kind: ApiKind) -> str:
+        """Return what changes whenever that description does."""
+        return await openapi_hash(self._line, kind)
+
     async def version(self) -> str:
         """Return the version of the cluster's API server."""
         return await server_version(self._line)
@@ -207,7 +198,7 @@ class ClusterClient:
         return await bearer_of(self._line, token, audiences)
 
     async def may_use_path(self, subject: ReviewedUser, verb: str, path: str) -> bool:
-        """Tell whether a user may use a non-resource path."""
+        """Return whether a user may use a non-resource path."""
         return await may_use_path(self._line, subject, verb, path)
 
     def change_budget(self, limits: BudgetLimits) -> None:
@@ -233,7 +224,7 @@ class ClusterClient:
         finally:
             self._is_closed = True
             for follower in self._followers:
-                follower.stop("the connection was closed")
+                follower.stop(CLOSED)
             for transport in (*self._retired, self._line.transport):
                 await transport.close()
 
@@ -278,7 +269,7 @@ class ClusterClient:
             for task in tasks:
                 task.cancel()
         for follower in self._followers:
-            follower.start_anew()
+            follower.restart()
 
     async def _reopen(self) -> None:
         """Make connections again after those of an earlier run were closed."""
@@ -290,24 +281,19 @@ class ClusterClient:
         self._access_changed.clear()
         self._line.transport = self._transport(self._access)
         for follower in self._followers:
-            follower.start_anew()
+            follower.restart()
 
     async def _drain(self, retired: Transport) -> None:
         await retired.close(drain=True)
         self._retired.remove(retired)
 
     def _transport(self, access: ClusterAccess) -> Transport:
-        clock, jitter = self._client_context.clock, self._client_context.jitter
-        backoff = Backoff(jitter)
+        context = self._client_context
+        clock, backoff = context.clock, Backoff(context.jitter)
+        session = SessionContext(clock, self._limits.session, context.may_write, context.reads_only)
         return Transport(
-            session=Session(
-                endpoint_for(access),
-                clock,
-                self._limits.session,
-                self._client_context.may_write,
-                reads_only=self._client_context.reads_only,
-            ),
-            credentials=credentials_for(access, clock, self._client_context.plugin_environment),
+            session=context.open_session(access, session),
+            credentials=credentials_for(access, clock, context.plugin_environment),
             budget=self.budget,
             breaker=Breaker(clock, backoff),
             retry=RetryPolicy(clock, backoff, self._limits.retry, self._note_retry),
@@ -318,42 +304,10 @@ class ClusterClient:
         self._client_context.on_retry(retry)
 
     def _look_again(self) -> None:
-        report = self._derive()
+        report = connection_report(self._followers, self._failure, self._lost_since_ns)
         if self._lost_since_ns is None and report.lost_since_ns is not None:
-            self.lost_at = min(
-                follower.state.lost_at for follower in self._followers if follower.state.phase in _BROKEN
-            )
+            self.lost_at = min(each.state.lost_at for each in self._followers if each.state.is_broken)
         self._lost_since_ns = report.lost_since_ns
         if report != self.report:
             self.report = report
             self._on_connection(report)
-
-    def _derive(self) -> ConnectionReport:
-        required = [each for each in self._followers if each.is_required or each.state.is_overfull]
-        optional = [follower for follower in self._followers if not follower.is_required]
-        broken = [follower for follower in required if follower.state.phase in _BROKEN]
-        if self._failure:
-            return ConnectionReport(ConnectionState.LOST, _FAILED, self._failure, self._lost_since_ns)
-        if broken:
-            first = min(broken, key=lambda follower: follower.state.lost_since_ns or 0)
-            since = self._lost_since_ns or first.state.lost_since_ns
-            return ConnectionReport(ConnectionState.LOST, _FAILED, first.state.problem, since, _has_forbidden([first]))
-        if any(follower.state.phase is not CachePhase.LIVE for follower in required):
-            return ConnectionReport(ConnectionState.CONNECTING, _FAILED, "not connected yet", self._lost_since_ns)
-        message = _connected_message(optional)
-        return ConnectionReport(ConnectionState.CONNECTED, _ACTIVE, message, None, _has_forbidden(optional))
-
-
-_ACTIVE = "Active"
-_FAILED = "ClientConnectionFailed"
-_BROKEN = (CachePhase.LOST, CachePhase.NOT_SERVED, CachePhase.FORBIDDEN)
-
-
-def _has_forbidden(followers: list[_Follower]) -> bool:
-    return any(follower.state.phase is CachePhase.FORBIDDEN for follower in followers)
-
-
-def _connected_message(optional: list[_Follower]) -> str:
-    """Return Kueue's own text, and behind it what is not as it could be."""
-    troubles = [follower.state.problem for follower in optional if follower.state.phase in _BROKEN]
-    return "; ".join(["Connected", *troubles])

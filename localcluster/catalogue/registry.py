@@ -27,6 +27,7 @@ from localcluster.catalogue.kueue_kinds.flavors import (
     resource_flavor_kind,
     topology_kind,
     workload_priority_class_kind,
+    workload_priority_class_v1beta1_kind,
 )
 from localcluster.catalogue.kueue_kinds.multikueue import (
     admission_check_kind,
@@ -44,11 +45,13 @@ def all_kinds(
     gate_dialect: GateDialect = GateDialect.KUEUE,
     preemption_gates: bool = True,
     time_based_preemption: bool = False,
+    v1beta1: bool = False,
 ) -> tuple[ServedKind, ...]:
     """Return every served kind; equal options return the same kinds, so that schemas are compiled once.
 
     `preemption_gates=False` is an older Kueue, which prunes gates. `gate_dialect=STATE` is KEP-8303's spelling of
-    them. `time_based_preemption=True` adds the field of KEP-8522.
+    them. `time_based_preemption=True` adds the field of KEP-8522. `v1beta1=True` is Kueue before v0.20, which
+    serves that version of its group too.
     """
     return (
         *_builtin_kinds(),
@@ -63,6 +66,7 @@ def all_kinds(
         multikueue_config_kind(),
         multikueue_cluster_kind(),
         provisioning_request_config_kind(),
+        *((workload_priority_class_v1beta1_kind(),) if v1beta1 else ()),
     )
 
 

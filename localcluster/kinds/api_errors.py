@@ -1,4 +1,4 @@
-"""Failures as the API server tells them: one exception that carries a `Status` object.
+"""Failures as the API server reports them: one exception that carries a `Status` object.
 
 Reasons, codes and sentences are the ones clients already match on, so they stay exactly as Kubernetes words them.
 """

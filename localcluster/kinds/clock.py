@@ -75,7 +75,7 @@ class ManualClock:
         return alarm
 
     def has_alarms(self) -> bool:
-        """Tell whether anybody waits for the time to pass."""
+        """Return whether anybody waits for the time to pass."""
         return any(alarm.callback is not None for _, _, alarm in self._alarms)
 
     def advance(self, seconds: float) -> None:

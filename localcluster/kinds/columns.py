@@ -30,7 +30,7 @@ def find_condition(obj: Obj, condition_type: str) -> Obj | None:
 
 
 def has_condition(obj: Obj, condition_type: str) -> bool:
-    """Tell whether the condition of this type is true."""
+    """Return whether the condition of this type is true."""
     condition = find_condition(obj, condition_type)
     return condition is not None and condition.get("status") == "True"
 

@@ -20,7 +20,7 @@ Lookup = Callable[[str, str], Iterable[Obj]]
 """Stored objects of a cluster-scoped kind, by group and plural: (group, plural) → objects."""
 
 Admission = Callable[[Obj, Obj | None, Lookup], str | None]
-"""Admission that looks at other objects: may fill in fields of the new object; returns why the write is forbidden."""
+"""Admission that reads other objects: may fill in fields of the new object; returns why the write is forbidden."""
 
 
 def no_rule(_new: Obj, _old: Obj | None) -> Sequence[SchemaError]:

@@ -21,27 +21,32 @@ _ORPHANS_BY_DEFAULT = frozenset({"jobs.batch"})
 
 
 def is_builtin(kind: ServedKind) -> bool:
-    """Tell whether Kubernetes itself serves the kind, rather than a CustomResourceDefinition."""
+    """Return whether Kubernetes itself serves the kind, rather than a CustomResourceDefinition."""
     return "." not in kind.group or kind.group.endswith(".k8s.io")
 
 
+def is_service_account(kind: ServedKind) -> bool:
+    """Tell whether the kind is the core ServiceAccount, for which tokens are made."""
+    return _resource(kind) == "serviceaccounts"
+
+
 def has_generation(kind: ServedKind) -> bool:
-    """Tell whether the server counts generations of the kind."""
+    """Return whether the server counts generations of the kind."""
     return _resource(kind) not in _WITHOUT_GENERATION
 
 
 def is_created_by_put(kind: ServedKind) -> bool:
-    """Tell whether PUT to a free name creates the object."""
+    """Return whether PUT to a free name creates the object."""
     return _resource(kind) in _CREATED_BY_PUT
 
 
 def needs_version_on_put(kind: ServedKind) -> bool:
-    """Tell whether PUT without a resourceVersion is refused rather than taken as unconditional."""
+    """Return whether PUT without a resourceVersion is refused rather than taken as unconditional."""
     return not is_builtin(kind) or _resource(kind) in _NEEDS_VERSION_ON_PUT
 
 
 def orphans_by_default(kind: ServedKind) -> bool:
-    """Tell whether deletion without a propagation policy leaves dependents alone."""
+    """Return whether deletion without a propagation policy leaves dependents alone."""
     return _resource(kind) in _ORPHANS_BY_DEFAULT
 
 

@@ -1,4 +1,4 @@
-"""Annotations by which a user tells the stand-in how a job behaves, because nothing really runs."""
+"""Annotations that say how a job behaves, because nothing really runs."""
 
 import logging
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ class AnnotationError(ValueError):
 
 
 def run_ns(raw: Mapping[str, Any]) -> int | None:
-    """Return how long a job runs, None if it never ends by itself."""
+    """Return how long a job runs, None if it never ends on its own."""
     text = _annotation(raw, RUN_SECONDS)
     return None if text is None else _nanoseconds(RUN_SECONDS, text, "a number of seconds")
 

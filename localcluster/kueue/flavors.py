@@ -33,7 +33,7 @@ class Flavors:
             self._is_due = bool(self._leaving)
 
     def work(self, _now_ns: int) -> bool:
-        """Release the flavors that are not used; tell whether there were any."""
+        """Release the flavors that are not used; return whether there were any."""
         if not self._is_due:
             return False
         self._is_due = False

@@ -1,4 +1,4 @@
-"""What happened in a store since it was last looked at, and which keys are to be looked at again.
+"""What happened in a store since it was last read, and which keys are to be reconciled again.
 
 A store calls back in the middle of a write, perhaps one of our own. So a change is only noted there, and taken up when
 the writer is done.
@@ -28,7 +28,7 @@ class ObjectChange:
 
     @property
     def respecifies(self) -> bool:
-        """Tell whether more than the status changed."""
+        """Return whether more than the status changed."""
         if self.old is None or self.new is None:
             return True
         old, new = self.old["metadata"], self.new["metadata"]
@@ -70,7 +70,7 @@ Item = TypeVar("Item")
 
 
 class WorkQueue(Generic[Item]):
-    """Things to look at: now, or when their time has come. Looking twice at one thing is looking once."""
+    """Keys to reconcile: now, or when their time has come. A key that is added twice is reconciled once."""
 
     def __init__(self) -> None:
         self._now: dict[Item, None] = {}
@@ -78,16 +78,16 @@ class WorkQueue(Generic[Item]):
         self._pushes = 0
 
     def add(self, item: Item) -> None:
-        """Look at it in the next round."""
+        """Reconcile it in the next round."""
         self._now[item] = None
 
     def add_at(self, item: Item, due_ns: int) -> None:
-        """Look at it at some time; an earlier look does not cancel this one."""
+        """Reconcile it at some time; an earlier reconcile does not cancel this one."""
         self._pushes += 1
         heappush(self._later, (due_ns, self._pushes, item))
 
     def take(self, now_ns: int) -> list[Item]:
-        """Hand out what is to be looked at now."""
+        """Hand out what is to be reconciled now."""
         while self._later and self._later[0][0] <= now_ns:
             self._now[heappop(self._later)[-1]] = None
         items = list(self._now)

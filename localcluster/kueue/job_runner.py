@@ -10,7 +10,7 @@ from localcluster.store.store import Store
 
 
 class JobRunner:
-    """Looks at every Job that changed or whose time has come."""
+    """Reconciles every Job that changed or whose time has come."""
 
     def __init__(self, store: Store, writer: Writer) -> None:
         self._kind: Final = store.kind("jobs", "batch")
@@ -24,7 +24,7 @@ class JobRunner:
             self._queue.add(change.key)
 
     def work(self, now_ns: int) -> bool:
-        """Look at what waits to be looked at; tell whether anything was written."""
+        """Reconcile what is queued; return whether anything was written."""
         return sum(self._look(key, now_ns) for key in self._queue.take(now_ns)) > 0
 
     def next_ns(self) -> int | None:

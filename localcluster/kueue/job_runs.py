@@ -18,7 +18,7 @@ _REACHED: Final = ("CompletionsReached", "Reached expected number of succeeded p
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What is to be written now, or when to look again."""
+    """What is to be written now, or when to reconcile again."""
 
     status: Obj | None = None
     due_ns: int | None = None
@@ -28,7 +28,7 @@ NOTHING: Final = Run()
 
 
 def is_over(job: Obj) -> bool:
-    """Tell whether the Job succeeded or failed."""
+    """Return whether the Job succeeded or failed."""
     return has_condition(job, "Complete") or has_condition(job, "Failed")
 
 
@@ -55,16 +55,16 @@ def next_run(job: Obj, now_ns: int) -> Run:
 
 def _stop(job: Obj, now_ns: int) -> Run:
     status = job.get("status") or {}
-    told = find_condition(job, "Suspended")
+    suspended = find_condition(job, "Suspended")
     stopping_ns = stop_ns_or_zero(job)
-    if told is None or told["status"] != "True":
+    if suspended is None or suspended["status"] != "True":
         idle = {name: value for name, value in status.items() if name != "startTime"}
-        suspended = _with_condition(job, now_ns, "Suspended", "True", "JobSuspended", "Job suspended")
+        conditions = _with_condition(job, now_ns, "Suspended", "True", "JobSuspended", "Job suspended")
         active = status.get("active", 0) if stopping_ns != 0 else 0
-        return Run({**idle, "conditions": suspended, "active": active, "ready": 0})
+        return Run({**idle, "conditions": conditions, "active": active, "ready": 0})
     if not status.get("active") or stopping_ns is None:
         return NOTHING
-    due_ns = parse_time(told["lastTransitionTime"]) + stopping_ns
+    due_ns = parse_time(suspended["lastTransitionTime"]) + stopping_ns
     return Run({**status, "active": 0}) if due_ns <= now_ns else Run(due_ns=due_ns)
 
 

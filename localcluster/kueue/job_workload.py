@@ -85,7 +85,7 @@ def pod_set_of(job: Obj) -> Obj:
 
 
 def describes(workload: Obj, job: Obj) -> bool:
-    """Tell whether the Workload still asks for what the Job's pods ask for."""
+    """Return whether the Workload still asks for what the Job's pods ask for."""
     pod_sets = workload["spec"].get("podSets") or []
     return len(pod_sets) == 1 and _essence(pod_sets[0]) == _essence(pod_set_of(job))
 

@@ -1,6 +1,6 @@
 """Kueue's controller of batch/v1 Jobs: each has one Workload, and runs exactly while that is admitted.
 
-One look takes at most one step, and what it writes gives reason for the next look. It does not run anything: that is
+One reconcile takes at most one step, and what it writes causes the next one. It does not run anything: that is
 the job runner's part on a worker, and on a hub that of the controller which the Job names in `spec.managedBy`.
 """
 
@@ -63,7 +63,7 @@ class JobController:
                 self._without_class.clear()
 
     def work(self, now_ns: int) -> bool:
-        """Look at what waits to be looked at; tell whether anything was written."""
+        """Reconcile what is queued; return whether anything was written."""
         return sum(self._look(key, now_ns) for key in self._queue.take(now_ns)) > 0
 
     def _note_expectation(self, change: ObjectChange) -> None:

@@ -1,6 +1,6 @@
 """Kueue's controllers of ClusterQueues and LocalQueues: their status, and when a deleted one may go.
 
-A queue is looked at again when its own spec, its counts or what it depends on changed. It is written last in a round,
+A queue is reconciled again when its own spec, its counts or what it depends on changed. It is written last in a round,
 so that a hundred Workloads that move at once cost each queue one write.
 """
 
@@ -60,7 +60,7 @@ class QueueStatus:
                     self._cluster_queue_changed(version.key[1])
 
     def work(self, now_ns: int) -> bool:
-        """Look at what waits to be looked at; tell whether anything was written."""
+        """Reconcile what is queued; return whether anything was written."""
         self._model.forest.settle()
         return sum(self._look(key, now_ns) for key in self._queue.take(now_ns)) > 0
 

@@ -30,7 +30,7 @@ OBSERVED_KINDS: Final = (
 """What decides about a schedule, in the order in which a start reads it."""
 
 _WITH_COUNTS: Final = ("ClusterQueue", "LocalQueue")
-"""Kinds whose status only tells what was decided."""
+"""Kinds whose status only reports what was decided."""
 
 
 class Scheduling:
@@ -55,7 +55,7 @@ class Scheduling:
             self.scheduler.forget(change.kind, *change.key, now_ns)
 
     def work(self, now_ns: int) -> bool:
-        """Let time pass and run one cycle, if there is reason to; tell whether anything was done."""
+        """Let time pass and run one cycle, if there is reason to; return whether anything was done."""
         due = self.scheduler.next_wake_ns()
         if due is not None and due <= now_ns:
             self._fruitless = 0
@@ -79,7 +79,7 @@ class Scheduling:
         return self.scheduler.settle(key, now_ns)
 
     def _carry_out(self, result: CycleResult, now_ns: int) -> bool:
-        """Write what a cycle decided; tell whether the next one can lead to anything else."""
+        """Write what a cycle decided; return whether the next one can lead to anything else."""
         admitted = {entry.key for entry in result.entries if entry.requeue is None}
         is_fruitful = any(map(_is_parked, result.entries))
         for change in result.writes:

@@ -1,6 +1,6 @@
 """LocalKueue: Kueue's controllers and scheduler on one local cluster.
 
-Everything happens in rounds: take up what changed, look at it, run a cycle, tell the queues. A round never waits, so a
+Everything happens in rounds: reconcile what changed, run a cycle, update the queues. A round never waits, so a
 test drives it with `settle` and a clock of its own; `running` drives it from the event loop. Invariant: what it does
 depends on the objects, the order of their changes and the cluster's clock, and on nothing else.
 """
@@ -37,10 +37,10 @@ class Controller(Protocol):
     """One of Kueue's controllers."""
 
     def observe(self, change: ObjectChange) -> None:
-        """Note what a change of an object gives reason to look at."""
+        """Note what is to be reconciled after a change of an object."""
 
     def work(self, now_ns: int, /) -> bool:
-        """Look at it, and write at most one thing about each object; tell whether anything was written."""
+        """Reconcile it, and write at most one thing about each object; return whether anything was written."""
 
 
 class LocalKueue:
@@ -76,7 +76,7 @@ class LocalKueue:
         return min((moment for moment in moments if moment is not None), default=None)
 
     def step(self) -> bool:
-        """Take one round; tell whether another one may find something to do.
+        """Take one round; return whether another one may find something to do.
 
         After each write, everything that it changed is taken up before anything else is decided. Queues come last.
         """

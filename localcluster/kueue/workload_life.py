@@ -1,7 +1,7 @@
 """What Kueue's workload controller writes on a Workload besides what the scheduler writes.
 
-Pure: one look at a Workload gives at most one turn, and writing it gives reason for the next look. Invariant: a look at
-what was written last, at the same time, ends in no turn. Order and wording are Kueue v0.19.1's.
+Pure: one reconcile of a Workload gives at most one change, and writing it causes the next reconcile. Invariant: after
+the last one, at the same time, a reconcile changes nothing. Order and wording are Kueue v0.19.1's.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ _DRAIN: Final = "HoldAndDrain"
 
 @dataclass(frozen=True, slots=True)
 class WorkloadContext:
-    """What a look at a Workload takes into account besides it."""
+    """What a reconcile of a Workload takes into account besides it."""
 
     profile: KueueProfile
     now_ns: int
@@ -35,22 +35,22 @@ class WorkloadContext:
 
 
 def wants_deactivation(raw: Raw) -> bool:
-    """Tell whether deactivation of the Workload was requested and is still to be done."""
+    """Return whether deactivation of the Workload was requested and is still to be done."""
     return _is_active(raw) and not is_finished(raw) and is_true(conditions(raw), DEACTIVATION_TARGET)
 
 
 def is_finished(raw: Raw) -> bool:
-    """Tell whether the Workload is over."""
+    """Return whether the Workload is over."""
     return WorkloadPhase.of(raw) is WorkloadPhase.FINISHED
 
 
 def next_status(raw: Raw, around: WorkloadContext) -> Status | None:
-    """Return the status after the next turn, None if it is not for the workload controller to take one."""
+    """Return the status after the next change, None if the workload controller has nothing to change."""
     before = raw.get("status") or {}
-    return next((after for after in _turns(raw, around) if after is not None and after != before), None)
+    return next((after for after in _changes(raw, around) if after is not None and after != before), None)
 
 
-def _turns(raw: Raw, around: WorkloadContext) -> Iterator[Status | None]:
+def _changes(raw: Raw, around: WorkloadContext) -> Iterator[Status | None]:
     """Yield what each rule would write; the first that makes a difference is written."""
     if around.profile.honours_gates:
         yield status_with_gates(raw, around.now_ns, around.profile.dialect)

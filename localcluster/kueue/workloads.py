@@ -1,6 +1,6 @@
-"""Kueue's workload controller on a local cluster: looks at every Workload that changed or whose queue did.
+"""Kueue's workload controller on a local cluster: reconciles every Workload that changed or whose queue did.
 
-It also stands in for the owners that nothing runs here: a Workload without a Job gives its quota back once it has been
+It also acts for the owners that nothing runs here: a Workload without a Job gives its quota back once it has been
 told to go, after the time that its annotation says.
 """
 
@@ -56,7 +56,7 @@ class Workloads:
                 self._look_at_submitted(local_queue)
 
     def work(self, now_ns: int) -> bool:
-        """Look at what waits to be looked at; tell whether anything was written."""
+        """Reconcile what is queued; return whether anything was written."""
         return sum(self._look(key, now_ns) for key in self._queue.take(now_ns)) > 0
 
     def next_ns(self) -> int | None:
@@ -105,8 +105,8 @@ class Workloads:
     def _release(self, raw: Obj, now_ns: int) -> bool:
         """Take the quota back from an evicted Workload that no Job here runs for."""
         eviction = conditions(raw).get(written.EVICTED)
-        is_told = eviction is not None and eviction.is_true and WorkloadPhase.of(raw).holds_quota
-        if eviction is None or not is_told or job_of(self._store, raw) is not None:
+        is_evicted = eviction is not None and eviction.is_true and WorkloadPhase.of(raw).holds_quota
+        if eviction is None or not is_evicted or job_of(self._store, raw) is not None:
             return False
         stopping_ns = stop_ns_or_zero(raw)
         if stopping_ns is None:

@@ -1,6 +1,6 @@
 """Writes to a store, fenced by the version that they were decided on.
 
-A write that comes too late is dropped: whatever overtook it makes its controller look again. Any other refusal is
+A write that comes too late is dropped: whatever overtook it makes its controller reconcile again. Any other refusal is
 logged, because it means that the stand-in and the API server disagree. Kueue applies the status of Workloads
 server-side, so a field of it that another manager wrote too stays when Kueue leaves it out.
 """
@@ -15,7 +15,8 @@ from engine.reporting.status_writes import StatusWrite
 from localcluster.kinds.api_errors import ApiError
 from localcluster.kinds.kinds import ServedKind
 from localcluster.store.patch import merge_patch
-from localcluster.store.store import Store, WriteOptions
+from localcluster.store.store import Store
+from localcluster.store.write_options import WriteOptions
 
 _LOG: Final = logging.getLogger(__name__)
 _OPTIONS: Final = WriteOptions(manager="kueue")
@@ -30,7 +31,7 @@ class Writer:
         self._workloads = store.kind("workloads", KUEUE_GROUP)
 
     def write(self, change: StatusWrite) -> bool:
-        """Write the status of a Workload; tell whether it is there now."""
+        """Write the status of a Workload; return whether it is there now."""
         name, namespace = change.key.name, change.key.namespace
         patch = change.merge_patch()
         return self._change(
@@ -38,7 +39,7 @@ class Writer:
         )
 
     def patch(self, kind: ServedKind, seen: Obj, patch: dict[str, Any], subresource: str = "") -> bool:
-        """Lay a merge patch over an object if it is still as it was seen; tell whether it was."""
+        """Lay a merge patch over an object if it is still as it was seen; return whether it was."""
         metadata = seen["metadata"]
         fence = {"resourceVersion": metadata["resourceVersion"]}
         fenced = {**patch, "metadata": {**patch.get("metadata", {}), **fence}}
@@ -46,7 +47,7 @@ class Writer:
         return self._change(kind, name, namespace, lambda stored: merge_patch(stored, fenced), subresource)
 
     def create(self, kind: ServedKind, obj: Obj, namespace: str) -> bool:
-        """Create an object; tell whether it is there now."""
+        """Create an object; return whether it is there now."""
         try:
             self._store.create(kind, obj, namespace, _OPTIONS)
         except ApiError as error:

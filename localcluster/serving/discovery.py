@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from config.api.meta import Obj
+from localcluster.access.reviews import REVIEWS
 from localcluster.kinds.kinds import ServedKind
-from localcluster.serving.reviews import REVIEWS
+from localcluster.kinds.traits import is_service_account
 from localcluster.store.namespaces import is_namespace
 from localcluster.store.pods import is_pod
 
@@ -137,6 +138,8 @@ def _resource(kind: ServedKind) -> _Resource:
         subresources.append(("status", kind.kind, ["get", "patch", "update"]))
     if is_pod(kind):
         subresources.append(("binding", "Binding", ["create"]))
+    if is_service_account(kind):
+        subresources.append(("token", "TokenRequest", ["create"]))
     return _Resource(
         kind.plural,
         kind.singular,

@@ -82,7 +82,7 @@ class Fault:
     hits: int = field(default=0, init=False)
 
     def strikes(self, struck: "Strikable") -> bool:
-        """Tell whether the request is one of those."""
+        """Return whether the request is one of those."""
         if self.times is not None and self.hits >= self.times:
             return False
         return (
@@ -97,7 +97,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Strikable:
-    """What a fault may look at in a request; a path of no resource has only its path."""
+    """What a fault may match in a request; a path of no resource has only its path."""
 
     path: str
     verb: str = ""
@@ -114,7 +114,7 @@ class Faults:
         self._faults: list[Fault] = []
 
     def __bool__(self) -> bool:
-        """Tell whether there is any fault."""
+        """Return whether there is any fault."""
         return bool(self._faults)
 
     def add(

@@ -8,23 +8,26 @@ from collections.abc import Callable
 import orjson
 
 from config.api.meta import Obj
+from localcluster.access import service_accounts
+from localcluster.access.auth import TokenUser, Users
+from localcluster.access.reviews import Review, answer_review
+from localcluster.access.service_accounts import ServiceAccounts
 from localcluster.kinds.api_errors import bad_request, unsupported_media_type
 from localcluster.kinds.kinds import ServedKind
 from localcluster.kinds.traits import is_builtin
-from localcluster.serving.auth import TokenUser, Users
 from localcluster.serving.lists import matching_versions, read_page
 from localcluster.serving.options import ListOptions, delete_options, list_options, write_options
 from localcluster.serving.protobuf.body import decode_protobuf
 from localcluster.serving.representation import JSON, PROTOBUF, YAML, View
 from localcluster.serving.requests import DECODABLE, Reply, ServerRequest, decode, decode_object
-from localcluster.serving.reviews import Review, answer_review
 from localcluster.serving.routes import RouteTarget
 from localcluster.store.deletion import Deletion
 from localcluster.store.ownership import root_schema
 from localcluster.store.patch import json_patch, merge_patch
 from localcluster.store.pods import is_pod
-from localcluster.store.store import Store, Written
+from localcluster.store.store import Store
 from localcluster.store.strategic import strategic_merge_patch
+from localcluster.store.write_options import Written
 
 _JSON_PATCH = "application/json-patch+json"
 _MERGE_PATCH = "application/merge-patch+json"
@@ -36,9 +39,10 @@ _CUSTOM_PATCHES = (_JSON_PATCH, _MERGE_PATCH, _APPLY_PATCH)
 class Handlers:
     """One method per verb."""
 
-    def __init__(self, store: Store, users: Users) -> None:
+    def __init__(self, store: Store, users: Users, accounts: ServiceAccounts) -> None:
         self._store = store
         self._users = users
+        self._accounts = accounts
 
     def get(self, target: RouteTarget, view: View) -> Reply:
         """Show one object."""
@@ -52,11 +56,13 @@ class Handlers:
         return _reply(view, view.encode_page(target.collection.kind, page))
 
     def create(self, target: RouteTarget, request: ServerRequest, view: View) -> Reply:
-        """Create an object; a binding is created in a pod."""
+        """Create an object; a binding is created in a pod, a token for a service account."""
         kind = target.collection.kind
         options = write_options(request.query, request.user_agent, "create")
         if target.subresource == "binding":
             return self._bind(target, request)
+        if target.subresource == "token":
+            return self._issue_token(target, request)
         decoded = decode_object(kind, request, options.field_validation)
         written = self._store.create(kind, decoded.obj, target.namespace or "", options)
         return _written(view, kind, written, decoded.warnings)
@@ -67,6 +73,11 @@ class Handlers:
         self._store.bind(target.collection.kind, target.name, target.namespace or "", binding, options)
         body = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
         return Reply(orjson.dumps(body), 201)
+
+    def _issue_token(self, target: RouteTarget, request: ServerRequest) -> Reply:
+        account = self._store.version(target.collection.kind, (target.namespace or "", target.name))
+        body = _decoded(request, service_accounts.API_VERSION, service_accounts.KIND)
+        return Reply(orjson.dumps(self._accounts.issue_token(account, body)), 201)
 
     def update(self, target: RouteTarget, request: ServerRequest, view: View) -> Reply:
         """Replace an object."""
@@ -147,7 +158,7 @@ class Handlers:
 
 
 def _decoded(request: ServerRequest, api_version: str, kind: str) -> Obj:
-    """Return the object in the body; the version and kind matter only where the body does not tell them."""
+    """Return the object in the body; the version and kind matter only where the body does not give them."""
     if request.media_type not in ("", *DECODABLE):
         raise unsupported_media_type(DECODABLE)
     if request.media_type == PROTOBUF:

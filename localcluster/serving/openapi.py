@@ -1,7 +1,7 @@
 """OpenAPI v3: what kubectl reads before it creates, applies or explains.
 
 One document per group and version, made on first use. kubectl looks for the PATCH operation's `fieldValidation`
-parameter and the group-version-kind mark to learn that the server validates by itself.
+parameter and the group-version-kind mark to learn that the server validates.
 """
 
 import hashlib

@@ -12,7 +12,7 @@ from localcluster.kinds.structural import errors
 from localcluster.store.admission import FieldValidation
 from localcluster.store.deletion import DeleteOptions, DeletionPropagation
 from localcluster.store.selectors import FieldRequirement, Selector, parse_fields, parse_labels
-from localcluster.store.store import WriteOptions
+from localcluster.store.write_options import WriteOptions
 
 Query = Mapping[str, Sequence[str]]
 

@@ -45,7 +45,7 @@ class Representation:
 
     @property
     def is_plain(self) -> bool:
-        """Tell whether stored bytes can be passed on as they are."""
+        """Return whether stored bytes can be passed on as they are."""
         return self.media_type == JSON and self.shape is Shape.OBJECT
 
 

@@ -31,6 +31,8 @@ class ServerRequest:
     body: bytes = b""
     content_type: str = ""
     user_agent: str = ""
+    authorization: str = ""
+    accept: str = ""
 
     @property
     def media_type(self) -> str:
@@ -50,7 +52,7 @@ class Reply:
 
 
 def reply_to(error: ApiError) -> Reply:
-    """Return the answer that tells an error."""
+    """Return the answer that reports an error."""
     return Reply(error.encoded(), error.code, retry_after=error.retry_after)
 
 

@@ -3,10 +3,11 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from localcluster.access.auth import Attributes
+from localcluster.access.reviews import REVIEWS, Review
 from localcluster.kinds.api_errors import method_not_allowed, no_such_path
-from localcluster.serving.auth import Attributes
+from localcluster.kinds.traits import is_service_account
 from localcluster.serving.options import Query, flag
-from localcluster.serving.reviews import REVIEWS, Review
 from localcluster.store.ledger import Collection
 from localcluster.store.namespaces import is_namespace
 from localcluster.store.pods import is_pod
@@ -30,6 +31,7 @@ class ReviewTarget:
 
 
 _VERBS_OF_ONE = {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+_CREATED_SUBRESOURCES = ("binding", "token")
 _VERBS_OF_ALL = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
 
 
@@ -95,12 +97,14 @@ def _has_subresource(collection: Collection, subresource: str) -> bool:
             return is_pod(collection.kind)
         case "finalize":
             return is_namespace(collection.kind)
+        case "token":
+            return is_service_account(collection.kind)
     return False
 
 
 def verb_of(method: str, target: RouteTarget, query: Query) -> str:
     """Return the verb as authorization and faults name it, or refuse the method."""
-    if target.subresource == "binding":
+    if target.subresource in _CREATED_SUBRESOURCES:
         verb = "create" if method == "POST" else None
     elif target.name:
         verb = _VERBS_OF_ONE.get(method)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 
 class RequestClass(NamedTuple):
-    """What requests are told apart by; documents that are no objects (discovery, OpenAPI) have no resource."""
+    """What requests are counted by; documents that are no objects (discovery, OpenAPI) have no resource."""
 
     agent: str
     """The client's name: its User-Agent up to the version."""

@@ -59,16 +59,16 @@ class WatchStream:
         if self.namespace is not None and change.new.key[0] != self.namespace:
             return
         if self._selector or not self._view.is_plain:
-            told = self._told(change)
-            if told is None:
+            seen = self._seen(change)
+            if seen is None:
                 return
-            type_, version = told
+            type_, version = seen
             self._add(line(type_) if version is change.new and self._view.is_plain else self._view.line(type_, version))
         else:
             self._add(line(change.type))
 
-    def _told(self, change: Change) -> tuple[ChangeType, Version] | None:
-        """Return how the change looks through the selector: coming into sight is ADDED, leaving it DELETED."""
+    def _seen(self, change: Change) -> tuple[ChangeType, Version] | None:
+        """Return how the change appears through the selector: coming into sight is ADDED, leaving it DELETED."""
         if not self._selector:
             return change.type, change.new
         was = change.old is not None and self._selector.matches(change.old.obj)
@@ -80,13 +80,13 @@ class WatchStream:
             return None
         return ChangeType.DELETED, _restamped(change.old, change.revision)
 
-    def told_lines(self, changes: list[Change]) -> Iterator[bytes]:
+    def past_lines(self, changes: list[Change]) -> Iterator[bytes]:
         """Yield the lines for changes of the past."""
         for change in changes:
             if self.namespace is None or change.new.key[0] == self.namespace:
-                told = self._told(change)
-                if told is not None:
-                    yield self._view.line(*told)
+                seen = self._seen(change)
+                if seen is not None:
+                    yield self._view.line(*seen)
 
     def _add(self, line: bytes) -> None:
         if self._ended:
@@ -98,7 +98,7 @@ class WatchStream:
         self._wakened.set()
 
     def add_bookmark(self, revision: int) -> None:
-        """Tell how far the watcher has seen everything."""
+        """Send a bookmark: the watcher has seen everything up to here."""
         self._add(self._view.bookmark(revision))
 
     # Ending
@@ -272,7 +272,7 @@ class Watches:
         asked = int(options.resource_version)
         if collection.forgotten > asked:
             raise expired(f"too old resource version: {asked} ({collection.forgotten})")
-        return watcher.told_lines(collection.changes_since(asked))
+        return watcher.past_lines(collection.changes_since(asked))
 
     def _state_lines(
         self, collection: Collection, namespace: str | None, options: ListOptions, view: WatchView
@@ -294,8 +294,8 @@ class Watches:
         self._bookmark_regularly(watcher)
 
     def _bookmark_regularly(self, watcher: WatchStream) -> None:
-        def tell() -> None:
+        def add() -> None:
             watcher.add_bookmark(self._revision())
             self._bookmark_regularly(watcher)
 
-        watcher.schedule(self._clock.call_later(BOOKMARK_SECONDS, tell))
+        watcher.schedule(self._clock.call_later(BOOKMARK_SECONDS, add))

@@ -24,7 +24,7 @@ def child_schema(schema: Schema, field: str) -> Schema:
 
 
 def is_associative(schema: Schema) -> bool:
-    """Tell whether items of the list are owned one by one."""
+    """Return whether items of the list are owned one by one."""
     return schema.list_type == "map" and bool(schema.list_keys)
 
 
@@ -133,7 +133,7 @@ def _note(changed: FieldSet, removed: FieldSet, key: str, below: FieldSet | None
 
 
 def is_member(node: FieldSet) -> bool:
-    """Tell whether the path that leads to this node is in the set."""
+    """Return whether the path that leads to this node is in the set."""
     return not node or _SELF in node
 
 

@@ -1,6 +1,6 @@
 """The garbage collector: deletes what deleted owners leave behind, and empties namespaces that are going away.
 
-Level-triggered: a change only says which object to look at again, the decision is made from the store as it is then.
+Level-triggered: a change only says which object to check again, the decision is made from the store as it is then.
 Work waits until `run`, so that a client gets the answer to its deletion first, as from a real control plane.
 """
 
@@ -12,7 +12,8 @@ from localcluster.kinds.kinds import ServedKind
 from localcluster.store import namespaces
 from localcluster.store.deletion import FOREGROUND_FINALIZER, ORPHAN_FINALIZER, DeleteOptions, DeletionPropagation
 from localcluster.store.ledger import Change, ChangeType, Collection, Key, Version
-from localcluster.store.store import Store, WriteOptions
+from localcluster.store.store import Store
+from localcluster.store.write_options import WriteOptions
 
 _Place = tuple[str, Key]
 """Where an object lives: its collection and its key."""
@@ -36,7 +37,7 @@ class OwnerGarbageCollector:
         store.ledger.listen(self._observe)
 
     def run(self) -> None:
-        """Look at everything that waits, and at what that leads to, until there is nothing left to do."""
+        """Check everything that is queued, and what that leads to, until there is nothing left to do."""
         while self._pending or self._emptying:
             if self._pending:
                 place = next(iter(self._pending))
@@ -208,7 +209,7 @@ def _gc_finalizers(meta: Obj) -> bool:
 
 
 def _is_going_first(owner: Version) -> bool:
-    """Tell whether the owner is in foreground deletion, which takes its dependents first."""
+    """Return whether the owner is in foreground deletion, which takes its dependents first."""
     meta = owner.obj["metadata"]
     return bool(meta.get("deletionTimestamp")) and FOREGROUND_FINALIZER in meta.get("finalizers", ())
 

@@ -67,7 +67,7 @@ class Collection:
         self.kind = kind
         self.id = collection_id(kind)
         self.forgotten = 0
-        """Changes up to this revision can no longer be told."""
+        """Changes up to this revision can no longer be watched."""
         self._objects: dict[str, dict[str, Version]] = {}
         self._order: dict[str, list[str]] = {}
         self._namespaces: list[str] = []
@@ -144,7 +144,7 @@ class Collection:
         self.forgotten = revision
 
     def commit(self, change: Change) -> None:
-        """Make the change the truth and tell everyone."""
+        """Commit the change and notify all watchers."""
         namespace, name = change.new.key
         if change.type is ChangeType.DELETED:
             self.remove(namespace, name)
@@ -157,7 +157,7 @@ class Collection:
             listener(change)
 
     def place(self, namespace: str, name: str, version: Version) -> None:
-        """Hold a version without telling anyone, as a restored backup does."""
+        """Hold a version without notifying watchers, as a restored backup does."""
         objects = self._objects.get(namespace)
         if objects is None:
             objects = self._objects[namespace] = {}
@@ -168,7 +168,7 @@ class Collection:
         objects[name] = version
 
     def remove(self, namespace: str, name: str) -> None:
-        """Hold an object no longer, without telling anyone."""
+        """Hold an object no longer, without notifying watchers."""
         objects, order = self._objects[namespace], self._order[namespace]
         del objects[name]
         del order[bisect_right(order, name) - 1]

@@ -16,7 +16,7 @@ INITIAL = ("default", "kube-system", "kube-public", "kube-node-lease")
 
 
 def is_namespace(kind: ServedKind) -> bool:
-    """Tell whether the kind is the core Namespace."""
+    """Return whether the kind is the core Namespace."""
     return kind.plural == NAMESPACES and kind.group == ""
 
 

@@ -130,7 +130,7 @@ def in_order(entries: Iterable[Obj]) -> list[Obj]:
 
 
 def are_same_but_times(left: list[Obj], right: list[Obj]) -> bool:
-    """Tell whether two `managedFields` differ at most in their times."""
+    """Return whether two `managedFields` differ at most in their times."""
     return [_timeless(entry) for entry in left] == [_timeless(entry) for entry in right]
 
 

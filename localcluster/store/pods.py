@@ -10,7 +10,7 @@ _ENDED = ("Succeeded", "Failed")
 
 
 def is_pod(kind: ServedKind) -> bool:
-    """Tell whether the kind is the core Pod."""
+    """Return whether the kind is the core Pod."""
     return kind.plural == "pods" and kind.group == ""
 
 

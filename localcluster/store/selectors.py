@@ -36,7 +36,7 @@ class Requirement:
     values: frozenset[str] = frozenset()
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Tell whether the labels satisfy the condition; an absent label is not in any set."""
+        """Return whether the labels satisfy the condition; an absent label is not in any set."""
         value = labels.get(self.key)
         match self.operator:
             case Operator.IN:
@@ -70,7 +70,7 @@ class FieldRequirement:
     read: Callable[[Obj], str]
 
     def matches(self, obj: Obj) -> bool:
-        """Tell whether the object satisfies the condition."""
+        """Return whether the object satisfies the condition."""
         return (self.read(obj) == self.value) is self.equal
 
 
@@ -82,11 +82,11 @@ class Selector:
     fields: tuple[FieldRequirement, ...] = ()
 
     def __bool__(self) -> bool:
-        """Tell whether there is anything to check."""
+        """Return whether there is anything to check."""
         return bool(self.labels or self.fields)
 
     def matches(self, obj: Obj) -> bool:
-        """Tell whether the object satisfies every condition."""
+        """Return whether the object satisfies every condition."""
         if self.labels:
             labels = obj["metadata"].get("labels") or {}
             if not all(requirement.matches(labels) for requirement in self.labels):
@@ -107,7 +107,7 @@ _TOKEN = re.compile(r"\s*(?:(==|!=|=|!|\(|\)|,|>|<)|([^\s=!(),<>]+))")
 
 
 class _Tokens:
-    """The words and signs of a label selector; the empty word is the end."""
+    """The words and symbols of a label selector; the empty word is the end."""
 
     def __init__(self, text: str) -> None:
         self._tokens: list[str] = []

@@ -4,9 +4,7 @@ Synchronous and complete in itself: the HTTP server is one user, a simulated con
 Objects passed in become the store's; objects handed out are shared and must be copied before they are changed.
 """
 
-import uuid
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 import orjson
 
@@ -23,10 +21,10 @@ from localcluster.kinds.api_errors import (
 from localcluster.kinds.clock import ServerClock, rfc3339
 from localcluster.kinds.kinds import ServedKind
 from localcluster.kinds.structural import errors
-from localcluster.kinds.traits import has_generation, is_builtin, is_created_by_put, needs_version_on_put
+from localcluster.kinds.traits import has_generation, is_created_by_put, needs_version_on_put
 from localcluster.store import admission, namespaces, pods
-from localcluster.store.admission import FieldValidation
 from localcluster.store.apply import apply_configuration
+from localcluster.store.creation import ManagedFields, complete, random_uid
 from localcluster.store.deletion import DeleteOptions, Deletion, plan_deletion
 from localcluster.store.ledger import Collection, Key, Listener, RevisionLedger, Version, collection_id
 from localcluster.store.object_meta import (
@@ -38,7 +36,9 @@ from localcluster.store.object_meta import (
 )
 from localcluster.store.ownership import Manager, after_update
 from localcluster.store.selectors import EVERYTHING, Selector
+from localcluster.store.write_options import WriteOptions, Written
 from localcluster.store.write_rules import (
+    confined,
     generated_name,
     hidden_from_apply,
     is_finished,
@@ -52,28 +52,8 @@ from localcluster.store.write_rules import (
 )
 
 Warnings = list[str]
-ManagedFields = list[Obj]
 
 HISTORY = 4096
-
-
-@dataclass(frozen=True, slots=True)
-class WriteOptions:
-    """What a client says about a write beside the object itself."""
-
-    manager: str = "localcluster"
-    dry_run: bool = False
-    field_validation: FieldValidation = FieldValidation.WARN
-    force: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """The outcome of a write; `version` of a dry run was never stored."""
-
-    version: Version
-    created: bool = False
-    warnings: tuple[str, ...] = ()
 
 
 _DEFAULT = WriteOptions()
@@ -82,8 +62,16 @@ _DEFAULT = WriteOptions()
 class Store:
     """All kinds of one cluster."""
 
-    def __init__(self, kinds: Iterable[ServedKind], clock: ServerClock, *, history: int = HISTORY) -> None:
+    def __init__(
+        self,
+        kinds: Iterable[ServedKind],
+        clock: ServerClock,
+        *,
+        history: int = HISTORY,
+        ids: Callable[[], str] = random_uid,
+    ) -> None:
         self.clock = clock
+        self._ids = ids
         self.ledger = RevisionLedger(tuple(kinds), history)
         self._namespaces = self.ledger.collections.get(namespaces.COLLECTION)
 
@@ -152,7 +140,7 @@ class Store:
         if not meta.get("name") and meta.get("generateName"):
             meta["name"] = generated_name(meta["generateName"])
         new = with_head(kind, obj)
-        self._prepare(kind, new, managed_fields)
+        complete(kind, new, self._ids(), managed_fields, self._time())
         self._admit(kind, new, None)
         admission.check(kind, new, None)
         collection = self.collection(kind)
@@ -162,26 +150,8 @@ class Store:
         warnings = (*unknown, *admission.warnings_about(new, None))
         return Written(self._put(collection, key, new, options), created=True, warnings=warnings)
 
-    def _prepare(self, kind: ServedKind, new: Obj, managed_fields: Callable[[Obj], ManagedFields]) -> None:
-        """Complete a new object. What the server adds after the defaults has no owner."""
-        meta = new["metadata"]
-        meta["uid"] = str(uuid.uuid4())
-        meta["creationTimestamp"] = self._time()
-        if has_generation(kind):
-            meta["generation"] = 1
-        if namespaces.is_namespace(kind):
-            namespaces.label_namespace(new)
-        admission.fill_defaults(kind, new)
-        drop_empty_metadata(meta)
-        if owners := managed_fields(new):
-            meta["managedFields"] = owners
-        if namespaces.is_namespace(kind):
-            namespaces.open_namespace(new)
-        if meta.get("name"):
-            kind.prepare_create(new)
-
     def _admit(self, kind: ServedKind, new: Obj, old: Obj | None) -> None:
-        """Refuse what the kind forbids after a look at other objects."""
+        """Refuse what the kind forbids because of other objects."""
         why = kind.admit(new, old, self._lookup)
         if why is not None:
             raise forbidden(kind, new["metadata"].get("name", ""), why)
@@ -307,7 +277,7 @@ class Store:
         managed_fields: ManagedFields | None = None,
     ) -> Written:
         refuse_stale(kind, old, obj["metadata"].get("resourceVersion", ""))
-        new = self._confined(kind, old.obj, obj, subresource)
+        new = confined(kind, old.obj, obj, subresource)
         meta = new["metadata"]
         keep_system_fields(meta, old.obj["metadata"])
         drop_empty_metadata(meta)
@@ -331,27 +301,6 @@ class Store:
         if is_finished(kind, new):
             return Written(self._finish(kind, old, new, options), warnings=warnings)
         return Written(self._put(self.collection(kind), old.key, new, options), warnings=warnings)
-
-    def _confined(self, kind: ServedKind, old: Obj, obj: Obj, subresource: str) -> Obj:
-        """Return the object with everything that this endpoint may not write taken from the stored one."""
-        if subresource == "status":
-            if not is_builtin(kind):
-                kept = {**old, "metadata": {**old["metadata"]}}
-                if "managedFields" in obj["metadata"]:
-                    kept["metadata"]["managedFields"] = obj["metadata"]["managedFields"]
-            else:
-                kept = {**old, "metadata": obj["metadata"]}
-            kept.pop("status", None)
-            return with_head(kind, {**kept, "status": obj["status"]} if "status" in obj else kept)
-        if subresource == "finalize":
-            return with_head(kind, {**old, "metadata": {**old["metadata"]}, "spec": obj.get("spec") or {}})
-        if kind.has_status and subresource != "binding":
-            obj.pop("status", None)
-            if "status" in old:
-                obj["status"] = old["status"]
-        if namespaces.is_namespace(kind):
-            namespaces.keep_open(obj, old)
-        return with_head(kind, obj)
 
     # Pods
 

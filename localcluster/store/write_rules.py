@@ -67,13 +67,13 @@ _UNSPECIFIED = ("metadata", "status", "apiVersion", "kind")
 
 
 def is_respecified(new: Obj, old: Obj) -> bool:
-    """Tell whether anything but metadata and status changed, which is what a generation counts."""
+    """Return whether anything but metadata and status changed, which is what a generation counts."""
     keys = (new.keys() | old.keys()) - set(_UNSPECIFIED)
     return any(new.get(key) != old.get(key) for key in keys)
 
 
 def is_unchanged(new: Obj, old: Obj) -> bool:
-    """Tell whether a write would change nothing but times of ownership."""
+    """Return whether a write would change nothing but times of ownership."""
     if any(new.get(key) != old.get(key) for key in new.keys() | old.keys() if key != "metadata"):
         return False
     left, right = new["metadata"], old["metadata"]
@@ -83,10 +83,32 @@ def is_unchanged(new: Obj, old: Obj) -> bool:
 
 
 def is_finished(kind: ServedKind, obj: Obj) -> bool:
-    """Tell whether nothing holds a deleted object any more."""
+    """Return whether nothing holds a deleted object any more."""
     meta = obj["metadata"]
     if not meta.get("deletionTimestamp") or meta.get("finalizers"):
         return False
     if namespaces.is_namespace(kind):
         return not obj.get("spec", {}).get("finalizers")
     return not meta.get("deletionGracePeriodSeconds")
+
+
+def confined(kind: ServedKind, old: Obj, obj: Obj, subresource: str) -> Obj:
+    """Return the object with everything that this endpoint may not write taken from the stored one."""
+    if subresource == "status":
+        if not is_builtin(kind):
+            kept = {**old, "metadata": {**old["metadata"]}}
+            if "managedFields" in obj["metadata"]:
+                kept["metadata"]["managedFields"] = obj["metadata"]["managedFields"]
+        else:
+            kept = {**old, "metadata": obj["metadata"]}
+        kept.pop("status", None)
+        return with_head(kind, {**kept, "status": obj["status"]} if "status" in obj else kept)
+    if subresource == "finalize":
+        return with_head(kind, {**old, "metadata": {**old["metadata"]}, "spec": obj.get("spec") or {}})
+    if kind.has_status and subresource != "binding":
+        obj.pop("status", None)
+        if "status" in old:
+            obj["status"] = old["status"]
+    if namespaces.is_namespace(kind):
+        namespaces.keep_open(obj, old)
+    return with_head(kind, obj)

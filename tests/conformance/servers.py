@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from localcluster.access.auth import TokenUser
 from localcluster.cluster import LocalCluster
-from localcluster.serving.auth import TokenUser
 from tests.realbed import apiserver, build, kueue_crds
 
 
@@ -28,7 +28,7 @@ class Server:
 
 
 def is_continuous_integration() -> bool:
-    """Tell whether a leg that cannot run is a failure rather than a skip."""
+    """Return whether a leg that cannot run is a failure rather than a skip."""
     return os.environ.get("CI") == "true"
 
 

@@ -60,7 +60,7 @@ async def test_options_may_carry_their_kind(api: Api, namespace: str, sample: Sa
     ],
     ids=["unknown policy", "policy given twice"],
 )
-async def test_options_that_make_no_sense(api: Api, namespace: str, sample: Sample, options: dict[str, Any]) -> None:
+async def test_options_that_are_malformed(api: Api, namespace: str, sample: Sample, options: dict[str, Any]) -> None:
     created = await sample.create(api, namespace, "a")
     (await api.delete(sample.at(namespace, "a"), options)).error(422, "Invalid")
     assert (await api.get(sample.at(namespace, "a"))).ok() == created

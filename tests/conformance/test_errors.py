@@ -56,8 +56,8 @@ async def test_body_that_is_too_large(api: Api, namespace: str, sample: Sample, 
 
 
 async def test_no_token(api: Api, namespace: str, sample: Sample) -> None:
-    nobody = Api(api.session, api.url, None)
-    status = (await nobody.get(sample.at(namespace))).error(401, "Unauthorized")
+    anonymous = Api(api.session, api.url, None)
+    status = (await anonymous.get(sample.at(namespace))).error(401, "Unauthorized")
     assert status["message"] == "Unauthorized"
 
 
@@ -109,7 +109,7 @@ async def test_status_may_be_forbidden_by_itself(powerless_api: Api, namespace: 
     assert 'cannot patch resource "workloads/status" in API group "kueue.x-k8s.io"' in status["message"]
 
 
-async def test_whoever_may_nothing_may_still_discover(powerless_api: Api) -> None:
+async def test_a_user_without_permissions_may_still_discover(powerless_api: Api) -> None:
     for path in ("/api", "/apis", "/version"):
         (await powerless_api.get(path)).ok()
 

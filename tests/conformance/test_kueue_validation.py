@@ -150,7 +150,7 @@ CREATES = {
     "object in place of a list": Refused(
         WORKLOADS, workload("a", podSets={}), WRONG_TYPE, "spec.podSets", 'must be of type array: "object"'
     ),
-    "quantity that is none": Refused(
+    "invalid quantity": Refused(
         CLUSTER_QUEUES,
         cluster_queue("a", resourceGroups=[resource_group(cpu="lots")]),
         INVALID,

@@ -54,7 +54,7 @@ async def test_pages_show_the_state_of_the_first_one(api: Api, namespace: str, s
 async def test_selectors_apply_before_the_limit(api: Api, namespace: str, sample: Sample, five: list[str]) -> None:
     first = (await api.get(sample.at(namespace), limit="1", labelSelector="vowel=true")).ok()
     assert names(first) == ["a"]
-    # Whoever filters cannot know how many will match.
+    # A filter cannot know how many will match.
     assert "remainingItemCount" not in first["metadata"]
     token = first["metadata"]["continue"]
     rest = (await api.get(sample.at(namespace), limit="5", labelSelector="vowel=true", **{"continue": token})).ok()
@@ -73,7 +73,7 @@ async def test_pages_over_all_namespaces(api: Api, namespace: str, sample: Sampl
     assert found == five
 
 
-async def test_continue_token_that_is_none_is_a_bad_request(api: Api, namespace: str, sample: Sample) -> None:
+async def test_invalid_continue_token_is_a_bad_request(api: Api, namespace: str, sample: Sample) -> None:
     status = (await api.get(sample.at(namespace), limit="2", **{"continue": "nonsense"})).error(400, "BadRequest")
     assert "continue key is not valid" in status["message"]
 

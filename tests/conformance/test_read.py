@@ -80,7 +80,7 @@ async def test_cluster_wide_resource_is_read_without_a_namespace(api: Api, uniqu
 
 
 @pytest.mark.parametrize("accept", ["application/json", "*/*", "application/json;q=0.5, text/plain;q=0.1"])
-async def test_json_is_given_to_whoever_takes_it(api: Api, namespace: str, sample: Sample, accept: str) -> None:
+async def test_json_is_given_to_clients_that_accept_it(api: Api, namespace: str, sample: Sample, accept: str) -> None:
     reply = await api.get(sample.at(namespace), accept=accept)
     assert reply.ok()["items"] == []
     assert reply.headers["Content-Type"].startswith("application/json")

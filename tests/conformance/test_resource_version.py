@@ -109,6 +109,6 @@ async def test_version_that_is_no_number_is_named(api: Api, namespace: str, samp
     ],
     ids=["exact without version", "not older without version", "exact zero", "nonsense"],
 )
-async def test_match_that_makes_no_sense(api: Api, namespace: str, sample: Sample, parameters: dict[str, str]) -> None:
+async def test_match_that_is_malformed(api: Api, namespace: str, sample: Sample, parameters: dict[str, str]) -> None:
     status = (await api.get(sample.at(namespace), **parameters)).error(422, "Invalid")
     assert status["details"]["causes"][0]["field"] == "resourceVersionMatch"

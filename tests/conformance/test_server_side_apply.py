@@ -166,7 +166,7 @@ async def test_applied_object_must_be_valid(api: Api, namespace: str) -> None:
 async def test_unknown_field_cannot_be_applied(api: Api, namespace: str) -> None:
     built = local_queue("a", nosuch="x")
     reply = await api.apply(LOCAL_QUEUES.at(namespace, "a"), built, "one")
-    # Nobody could own it. A real server calls this an internal error; that it names the field is what counts.
+    # No manager could own it. A real server calls this an internal error; that it names the field is what counts.
     assert reply.status in {400, 422, 500}
     assert ".spec.nosuch: field not declared in schema" in reply.body["message"]
 

@@ -111,7 +111,7 @@ async def test_server_ends_the_watch_after_the_asked_time(api: Api, namespace: s
     assert [event["type"] for event in events] == ["ADDED"]
 
 
-async def test_bookmark_is_for_whoever_asked_and_carries_a_version_alone(api: Api, namespace: str) -> None:
+async def test_bookmark_is_for_clients_that_asked_and_carries_a_version_alone(api: Api, namespace: str) -> None:
     at = CUSTOM.at(namespace)
     # A bookmark comes before the end of a watch at the latest.
     since = {"resourceVersion": await version_of(api, CUSTOM, namespace), "timeoutSeconds": "3"}

@@ -177,7 +177,7 @@ def retry_loop(
     if is_over is not None:
         stop = stop | _Over(is_over)
 
-    def tell(state: RetryCallState) -> None:
+    def report(state: RetryCallState) -> None:
         on_retry(Retry(operation, subject, state.attempt_number, state.upcoming_sleep, _error_of(state)))
 
     return AsyncRetrying(
@@ -185,7 +185,7 @@ def retry_loop(
         stop=stop,
         wait=wait,
         retry=retry_if_exception(helps),
-        before_sleep=tell,
+        before_sleep=report,
         reraise=True,
     )
 

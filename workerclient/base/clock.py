@@ -1,4 +1,4 @@
-"""The clock that this package consumes; it never looks at the wall or the loop's timers by itself.
+"""The clock that this package consumes; it never reads the wall clock or the loop's timers directly.
 
 The system clock lives in `manager/base/clock.py`; tests bring a virtual one, so that no test waits for a timeout.
 """

@@ -1,6 +1,6 @@
 """How much of one cluster is held in memory: how many objects, and what their JSON weighs, over all kinds of a client.
 
-A cluster decides by itself how many objects it returns. One that returns far more than expected is broken or hostile,
+The cluster decides how many objects it returns. One that returns far more than expected is broken or hostile,
 and is rejected before it exhausts the memory.
 Invariant: what the shares hold together never exceeds the limits that were in force when something was added.
 """
@@ -10,6 +10,16 @@ from dataclasses import dataclass, field
 
 from config.api.meta import ObjectKey
 from workerclient.base.errors import Operation, Overfull
+
+
+def too_many_objects(limit: int) -> str:
+    """Say that a cluster has more objects than may be cached."""
+    return f"the cluster has more than {limit} objects, which is the limit"
+
+
+def too_many_bytes(limit: int) -> str:
+    """Say that a cluster's objects are larger than what may be cached."""
+    return f"the cluster's objects have more than {limit} bytes in total, which is the limit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +56,9 @@ class Holdings:
         objects += sum(len(share.sizes) for share in others)
         size += sum(share.bytes for share in others)
         if objects > limits.objects:
-            raise Overfull(operation, f"the cluster has more than {limits.objects} objects, which is the limit")
+            raise Overfull(operation, too_many_objects(limits.objects))
         if size > limits.bytes:
-            message = f"the cluster's objects have more than {limits.bytes} bytes in total, which is the limit"
-            raise Overfull(operation, message)
+            raise Overfull(operation, too_many_bytes(limits.bytes))
 
 
 @dataclass(slots=True)

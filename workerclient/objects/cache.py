@@ -55,9 +55,11 @@ class Cache(Generic[Value]):
     def __init__(self, indexes: Mapping[str, Index[Value]] | None = None) -> None:
         self._entries: dict[ObjectKey, _Entry[Value]] = {}
         self._indexers = dict(indexes or {})
-        self._indexed: dict[str, dict[Hashable, set[ObjectKey]]] = {name: {} for name in self._indexers}
+        self._indexed: dict[str, dict[Hashable, dict[ObjectKey, None]]] = {name: {} for name in self._indexers}
         self._deleted: dict[ObjectKey, _Tombstone] = {}
         self._progress: int | None = None
+        self._answered: int | None = None
+        """The newest version that the cluster gave to a write of ours."""
         self.synced = False
         """Whether the content is complete; only then does absence mean anything."""
 
@@ -78,14 +80,14 @@ class Cache(Generic[Value]):
         return entry.identity if entry else None
 
     def holds(self, identity: Identity) -> bool:
-        """Return whether exactly this version is known, so that reading it once more would tell nothing."""
+        """Return whether exactly this version is known, so that reading it once more would show nothing new."""
         entry = self._entries.get(identity.key)
         return entry is not None and entry.version is not None and entry.identity == identity
 
     def keys_in(self, index: str, place: Hashable) -> Collection[ObjectKey]:
         """Return the names of the objects in one place of an index."""
         found = self._indexed[index].get(place)
-        return frozenset(found) if found else ()
+        return dict(found).keys() if found else ()
 
     def unreadable(self) -> list[Unreadable]:
         """Return the objects that exist but cannot be read."""
@@ -121,10 +123,12 @@ class Cache(Generic[Value]):
     # --- what our own requests returned
 
     def wrote(self, identity: Identity, value: Value | Unreadable) -> None:
-        """Take the answer to our own write, unless the watch is past it and so told all, even a deletion since."""
+        """Take the answer to our own write, unless the watch is past it and so reported all, even a deletion since."""
         version = version_number(identity.resource_version)
         if _is_newer(version, self._progress):
             self._accept(identity, version, value)
+        if version is not None and _is_newer(version, self._answered):
+            self._answered = version
 
     def deleted(self, key: ObjectKey, uid: str) -> None:
         """Take the news that our own delete ended that incarnation of the object."""
@@ -140,6 +144,11 @@ class Cache(Generic[Value]):
         """Start a list; what is written or deleted from now on may or may not be in it."""
         return CacheRefill(self, dict(self._deleted))
 
+    @property
+    def newest(self) -> int:
+        """Return the newest version that the cluster told us of: a list that is asked for now must show it."""
+        return max(self._progress or 0, self._answered or 0)
+
     def is_behind(self, resource_version: str) -> bool:
         """Return whether that version lies before what the cluster has reported already."""
         version = version_number(resource_version)
@@ -150,7 +159,7 @@ class Cache(Generic[Value]):
 
         With `up_to`, only what is known up to that version is of the old history; what we wrote since stays.
         """
-        self._progress = None
+        self._progress = self._answered = None
         self._deleted.clear()
         self._entries = {
             key: entry if _is_after(entry.version, up_to) else _Entry(entry.identity, None, entry.value)
@@ -158,7 +167,7 @@ class Cache(Generic[Value]):
         }
 
     def _is_contradicted(self, identity: Identity, version: int | None, list_version: int | None) -> bool:
-        """Tell whether a list shows an object as it was before a version that the list must know of."""
+        """Return whether a list shows an object as it was before a version that the list must know of."""
         entry = self._entries.get(identity.key)
         if entry is None or entry.version is None or version is None or list_version is None:
             return False
@@ -202,7 +211,7 @@ class Cache(Generic[Value]):
         for name, indexer in self._indexers.items():
             places = self._indexed[name]
             for place in indexer(entry.value):
-                places.setdefault(place, set()).add(key)
+                places.setdefault(place, {})[key] = None
 
     def _remove(self, key: ObjectKey) -> None:
         self._unindex(key)
@@ -216,7 +225,7 @@ class Cache(Generic[Value]):
             places = self._indexed[name]
             for place in indexer(entry.value):
                 keys = places[place]
-                keys.discard(key)
+                keys.pop(key, None)
                 if not keys:
                     del places[place]
 

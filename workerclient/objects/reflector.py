@@ -10,14 +10,11 @@ cluster caused is reported to `on_change`; a stream that says nothing for `liven
 """
 
 from collections import deque
-from collections.abc import Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from config.api.meta import Obj, ObjectKey
-from workerclient.base.backoff import Backoff, Failures, Jitter, LongestOf, OnRetry, RetryAfter
+from workerclient.base.backoff import Backoff, Failures, Jitter, LongestOf, RetryAfter
 from workerclient.base.clock import Clock
 from workerclient.base.errors import (
     CircuitOpen,
@@ -33,8 +30,10 @@ from workerclient.base.errors import (
     error_for,
 )
 from workerclient.base.holdings import Share
-from workerclient.base.kind import ApiKind
 from workerclient.base.turns import LoopTurns
+from workerclient.objects.cache import version_number
+from workerclient.objects.kind_state import CachePhase, KindState, ReflectorCounts
+from workerclient.objects.reflector_context import ReflectorLimits, ReflectorNotices
 from workerclient.objects.resource import CachedKind, Connection, Resource
 from workerclient.transport.budget import RequestPriority
 from workerclient.transport.session import Request, Stream
@@ -52,73 +51,6 @@ _MOST_PATIENCE: Final = 3.0
 """How many times the usual deadline a list or the opening of a watch gets in the end."""
 _LONGEST_PAUSE_SECONDS: Final = 60.0
 """The longest wait that a server may ask for."""
-
-
-class CachePhase(StrEnum):
-    """Where the cache of a kind stands."""
-
-    SYNCING = "Syncing"
-    LIVE = "Live"
-    LOST = "Lost"
-    NOT_SERVED = "NotServed"
-    FORBIDDEN = "Forbidden"
-
-
-@dataclass(frozen=True, slots=True)
-class KindState:
-    """The phase, since when the kind is out of step, and why."""
-
-    phase: CachePhase
-    lost_since_ns: int | None
-    problem: str = ""
-    lost_at: float = 0.0
-    """The same on the steady clock."""
-    is_overfull: bool = False
-    """Whether the cluster shows too much, which is no trouble of this kind alone."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReflectorLimits:
-    """The times and sizes of one reflector."""
-
-    page_size: int = 500
-    watch_seconds: int = 300
-    """The cluster is asked to end a watch after this, up to twice as long."""
-    liveness_seconds: float = 150.0
-    """Longer than twice the minute between two bookmarks."""
-    relist_seconds: float = 3600.0
-    """The next watch that ends after this is followed by a list, in case an event got lost."""
-    settled_seconds: float = 1.0
-    """A watch that lasts shorter counts as a failure for the pace of the next attempt."""
-    absent_kind_seconds: float = 60.0
-    """How long to wait before asking again for a kind that is not served or that we may not see."""
-    max_event_bytes: int = 4 << 20
-    """As much as any other answer with one object in it."""
-
-
-@dataclass(slots=True)
-class ReflectorCounts:
-    """What happened so far, for metrics."""
-
-    events: int = 0
-    lists: int = 0
-    watches: int = 0
-    drops: int = 0
-    garbage: int = 0
-    failures: int = 0
-    new_histories: int = 0
-    """How often the cluster was found to have another history than before."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReflectorNotices:
-    """The callbacks for one kind."""
-
-    on_state: Callable[[], None]
-    on_new_history: Callable[[ApiKind], None]
-    confirm_list: Callable[[], Awaitable[None]]
-    """Awaited after a list was read and before it counts; raises `ClusterError` if it must not."""
-    on_retry: OnRetry
 
 
 class Reflector(Generic[Value]):
@@ -170,7 +102,7 @@ class Reflector(Generic[Value]):
         while True:
             await self._clock.sleep(await self._attempt())
 
-    def start_anew(self) -> None:
+    def restart(self) -> None:
         """Believe nothing that was learnt so far: the address or the identity changed. Not while `run` is running."""
         self._cache.start_new_history()
         self._lose_track()
@@ -208,7 +140,7 @@ class Reflector(Generic[Value]):
     # --- list
 
     async def _list(self) -> None:
-        listing = self._cache.begin_list()
+        listing, newest = self._cache.begin_list(), self._cache.newest
         version = ""
         pages = self._resource.pages(
             label_selector=self._watched.label_selector,
@@ -223,7 +155,7 @@ class Reflector(Generic[Value]):
             async for page in pages:
                 if not version:
                     version = page.resource_version
-                    self._check_age(page)
+                    self._check_age(page, newest)
                     listing.date(version)
                 size, weight = (part // max(1, len(page.items)) for part in (page.size, page.weight))
                 for identity, item in page.items:
@@ -240,17 +172,17 @@ class Reflector(Generic[Value]):
             if listing.add(identity, value):
                 self._watched.on_change(identity.key)
             if listing.has_new_history and not known_before:
-                self._tell_new_history()
+                self._report_new_history()
             await self._turns.after_item(0)
         gone = deque(listing.finish(version))
         self._share.finish_list(share)
-        await self._tell_all(gone)
+        await self._report_all(gone)
         self._version = version
         self._listed_at = self._clock.monotonic()
         self.counts.lists += 1
 
-    async def _tell_all(self, gone: deque[ObjectKey]) -> None:
-        """Tell what vanished; all of it even when cancelled, because no later list would miss it again."""
+    async def _report_all(self, gone: deque[ObjectKey]) -> None:
+        """Report what vanished; all of it even when cancelled, because no later list would miss it again."""
         try:
             while gone:
                 self._watched.on_change(gone.popleft())
@@ -259,9 +191,11 @@ class Reflector(Generic[Value]):
             while gone:
                 self._watched.on_change(gone.popleft())
 
-    def _check_age(self, page: ListChunk) -> None:
+    def _check_age(self, page: ListChunk, newest: int) -> None:
         """Refuse a list from the past a few times; if it stays so, the cluster was restored or replaced: believe it."""
-        if not self._cache.is_behind(page.resource_version):
+        version = version_number(page.resource_version)
+        is_old = version is not None and version < newest
+        if not is_old and not self._cache.is_behind(page.resource_version):
             self._old_lists = 0
             return
         self._old_lists += 1
@@ -269,9 +203,9 @@ class Reflector(Generic[Value]):
             raise Unavailable(self._operation("list"), "the list is older than what the cluster reported before")
         self._old_lists = 0
         self._cache.start_new_history()
-        self._tell_new_history()
+        self._report_new_history()
 
-    def _tell_new_history(self) -> None:
+    def _report_new_history(self) -> None:
         self.counts.new_histories += 1
         self._notices.on_new_history(self._watched.kind)
 
@@ -320,12 +254,14 @@ class Reflector(Generic[Value]):
 
     def _apply(self, operation: Operation, event: WatchEvent, line: bytes) -> None:
         if event.type == "ERROR":
+            # It may be about the version to watch from: a restored cluster has not come that far, and never says 410.
+            self._version = None
             raise error_for(operation, codec.status_code_of(event.object), codec.status_of(event.object))
         codec.check_kind(operation, event.object, self._watched.kind)
         if event.type == "BOOKMARK":
             version = codec.bookmark_version(operation, event.object)
             if self._cache.is_behind(version):
-                # A watch from a version that is still to come tells nothing: a restored cluster may count from before.
+                # A watch from a version that is still to come shows nothing: a restored cluster may count from before.
                 raise Expired(operation, "the watch is behind what the cluster reported before")
             self._version = version
             self._cache.observe_progress(version)
@@ -346,7 +282,7 @@ class Reflector(Generic[Value]):
             self._watched.on_change(identity.key)
 
     def _observe(self, identity: Identity, raw: Obj, size: int) -> bool:
-        if self._cache.holds(identity):  # most often the echo of a write of ours
+        if self._cache.holds(identity):  # most often the echo of our own write
             self._cache.observe_progress(identity.resource_version)
             return False
         return self._cache.observe(identity, self._watched.read(identity, raw, size))

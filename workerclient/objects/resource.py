@@ -49,7 +49,7 @@ class Precondition:
 
 
 def is_same(stored: Obj, version: str) -> bool:
-    """Tell whether the answer to a write is the very version that it was based on: nothing was changed by it."""
+    """Return whether the answer to a write is the very version that it was based on: nothing was changed by it."""
     return bool(stored["metadata"].get("resourceVersion") == version)
 
 
@@ -85,11 +85,13 @@ class Resource(Generic[Value]):
         self._cached = cached
         self._fitting = _FIRST_PAGE
 
-    async def get(self, key: ObjectKey, *, priority: RequestPriority = RequestPriority.BULK) -> Obj:
+    async def get(
+        self, key: ObjectKey, *, priority: RequestPriority = RequestPriority.BULK, repeatable: bool = True
+    ) -> Obj:
         """Return the object as the cluster holds it now; not from the cache, and not put there."""
         operation = self._operation("get", key)
         request = Request(operation, "GET", self.kind.object_path(key))
-        body = await self._line.transport.call(request, priority=priority, repeatable=True)
+        body = await self._line.transport.call(request, priority=priority, repeatable=repeatable)
         return codec.decode_object(operation, body, self.kind)
 
     async def create(

@@ -1,4 +1,4 @@
-"""What a composition wants to know of one kind: which objects, in which form, and whom to tell about changes."""
+"""What a composition wants to know of one kind: which objects, in which form, and what to call on changes."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from workerclient.wire.codec import Identity
 Value = TypeVar("Value")
 
 
-def tell_nobody(_key: ObjectKey) -> None:
+def ignore_change(_key: ObjectKey) -> None:
     """Take no interest in changes."""
 
 
@@ -33,8 +33,8 @@ class WatchedKind(Generic[Value]):
     required: bool = True
     """Without a required kind the cluster does not count as connected; others may be missing on a cluster."""
     indexes: Mapping[str, Index[Value]] = field(default_factory=dict)
-    on_change: Callable[[ObjectKey], None] = tell_nobody
-    """Called after a watch or a list changed the cache, and must return quickly. Our own writes are not told, unless
+    on_change: Callable[[ObjectKey], None] = ignore_change
+    """Called after a watch or a list changed the cache; must return quickly. Our own writes are not reported, unless
     the watch was faster than the answer."""
 
     def read(self, identity: Identity, raw: Obj, size: int | None = None) -> Value | Unreadable:

@@ -1,6 +1,6 @@
 """One cluster through kubernetes-asyncio's typed APIs, with the errors that the rest of the project knows.
 
-The session is ours: TLS from PEM texts that never touch the disk, and no proxies or credentials from the environment,
+The session is ours: TLS from PEM strings that never touch the disk, and no proxies or credentials from the environment,
 so that only the kubeconfig says how the cluster is reached. Every request has a deadline. Nothing is retried:
 the operator can run the command again.
 """
@@ -167,7 +167,7 @@ class OperatorKind:
 
     async def merge_patch(self, key: ObjectKey, patch: Mapping[str, Any], precondition: Precondition) -> Obj:
         """Change some fields; raises `Conflict` if the precondition does not hold."""
-        body = {**patch, "metadata": precondition.fields()}
+        body = {**patch, "metadata": {**patch.get("metadata", {}), **precondition.fields()}}
         method = self._method("patch", key)
         write = partial(method, body=body, field_manager=FIELD_MANAGER, _content_type=_MERGE)
         return await self._cluster.call(self._operation("patch", key), write)

@@ -23,11 +23,13 @@ from config.kubeconfig.credentials import CredentialError, parse_token_file, tok
 from config.kubeconfig.entries import MappingEntry
 from config.kubeconfig.errors import KubeconfigError
 from config.kubeconfig.parsing import read_exec_plugin
-from config.types.syntax import normal_proxy_url
+from config.kubeconfig.policy import NO_CREDENTIALS
+from config.types.syntax import UNSENDABLE, normal_proxy_url
 from workerclient.base.clock import Clock
 from workerclient.operator.merging import ChosenContext, Entry, choose
 from workerclient.transport.exec_plugin import ExecTokens
 
+RUN_BY_HAND: Final = "run the command by hand to see why"
 _IMPERSONATION: Final = ("as", "as-uid", "as-groups", "as-user-extra")
 _EXEC_CONFIG: Final = "client.authentication.k8s.io/exec"
 _MATERIALS: Final = ("certificate-authority", "client-certificate", "client-key")
@@ -160,7 +162,7 @@ class _Loader(KubeConfigLoader):
         try:
             token = await self._plugin.fetch(datetime.fromtimestamp(self._clock.now_ns() / NANOSECONDS, UTC))
         except CredentialError as error:
-            raise self._entry.wrong(f"cannot authenticate: {error}; run the command by hand to see why") from None
+            raise self._entry.wrong(f"cannot authenticate: {error}; {RUN_BY_HAND}") from None
         self.token = f"Bearer {token.secret}"
         return True
 
@@ -176,7 +178,7 @@ def _refuse_unusable(cluster: Entry, user: Entry) -> None:
     if user.values.get("username") or user.values.get("password"):
         raise user.wrong("has a password, which API servers no longer accept; use a token, certificate or exec plugin")
     if not any(user.values.get(key) for key in _METHODS):
-        raise user.wrong("has no token, no client certificate and no exec plugin; log in first")
+        raise user.wrong(f"{NO_CREDENTIALS}; log in first")
 
 
 def _proxy_url(cluster: Entry) -> str | None:
@@ -205,7 +207,7 @@ def _bearer_token(loaded: Configuration, user: Entry) -> str | None:
     try:
         return parse_token_file(header.removeprefix("Bearer ").encode()).token
     except CredentialError:
-        raise user.wrong("has a token with characters that an HTTP header cannot carry") from None
+        raise user.wrong(f"has a token with {UNSENDABLE}") from None
 
 
 def _client_certificate(user: Entry) -> ClientCertificate | None:

@@ -23,7 +23,7 @@ _MISNAMED: Final = frozenset({62, 63, 64})
 
 
 async def shake_hands(access: ClusterAccess, clock: Clock, seconds: float) -> Handshake:
-    """Connect and examine the certificate; raises `ValueError` for certificates of ours that cannot be used."""
+    """Connect and examine the certificate; raises `ValueError` for client certificates that cannot be used."""
     endpoint = endpoint_for(access)
     parts = urlsplit(access.server)
     if access.proxy_url is not None or parts.scheme != "https" or not parts.hostname:

@@ -89,7 +89,10 @@ async def served_versions(line: Connection, group: str) -> tuple[str, ...]:
     versions = document.get("versions")
     if document.get("kind") != "APIGroup" or not isinstance(versions, list):
         raise ProtocolViolation(operation, "expected an APIGroup")
-    return tuple(codec.texts_of(versions, "version"))
+    found = tuple(codec.texts_of(versions, "version"))
+    if len(found) != len(versions):  # what a group does not serve is concluded from its absence
+        raise ProtocolViolation(operation, "expected an APIGroup whose versions have names")
+    return found
 
 
 async def missing_permissions(line: Connection, needs: Iterable[Need]) -> list[Missing]:
@@ -126,7 +129,7 @@ async def _rules(line: Connection) -> list[Obj]:
 
 
 def _is_granted(rules: list[Obj], need: Need, verb: str) -> bool:
-    """Tell whether a rule grants the verb on all objects; a rule for some names only shows nothing."""
+    """Return whether a rule grants the verb on all objects; a rule for some names only shows nothing."""
     return not need.place and any(
         not rule.get("resourceNames")
         and _has(rule.get("verbs"), verb)

@@ -66,7 +66,7 @@ async def bearer_of(line: Connection, token: str, audiences: Sequence[str]) -> R
 
 
 async def may_use_path(line: Connection, subject: ReviewedUser, verb: str, path: str) -> bool:
-    """Tell whether a user may use a non-resource path."""
+    """Return whether a user may use a non-resource path."""
     operation = Operation(line.cluster, "create", _ACCESS.resource)
     spec: Obj = {
         "user": subject.name,

@@ -43,6 +43,7 @@ class Breaker:
         self._failures = 0
         self._open_until = 0.0
         self._probing = False
+        self._last_error = ""
 
     @property
     def state(self) -> BreakerState:
@@ -69,8 +70,8 @@ class Breaker:
         except (InternalFailure, TooLarge):
             self._succeeded()
             raise
-        except (Unavailable, TimedOut, ProtocolViolation):
-            self._failed(probe=probe)
+        except (Unavailable, TimedOut, ProtocolViolation) as error:
+            self._failed(error, probe=probe)
             raise
         except ClusterError:
             self._succeeded()
@@ -87,9 +88,10 @@ class Breaker:
             return False
         wait = self.seconds_until_probe()
         if wait > 0.0:
-            raise CircuitOpen(operation, f"{self._failures} requests failed in a row", retry_after=wait)
+            why = f"{self._last_error} ({self._failures} requests failed in a row)"
+            raise CircuitOpen(operation, why, retry_after=wait)
         if self._probing:
-            raise CircuitOpen(operation, "a probe is in flight", retry_after=self._first_seconds)
+            raise CircuitOpen(operation, f"{self._last_error} (a probe is in flight)", retry_after=self._first_seconds)
         self._probing = True
         return True
 
@@ -98,10 +100,11 @@ class Breaker:
         self._outage.reset()
         self._probing = False
 
-    def _failed(self, *, probe: bool) -> None:
+    def _failed(self, error: ClusterError, *, probe: bool) -> None:
         if self._failures >= self._threshold and not probe:
             return  # sent before the breaker opened: part of the trouble that is known already
         self._failures += 1
+        self._last_error = error.message
         self._probing = False
         if self._failures >= self._threshold:
             self._open_until = self._clock.monotonic() + self._outage.next_wait()

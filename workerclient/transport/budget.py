@@ -65,11 +65,11 @@ class RequestBudget:
         self._limits = replace(limits, in_flight=self._limits.in_flight)
 
     def admit(self, priority: RequestPriority, operation: Operation) -> "Admission":
-        """Return what waits for a turn and holds a place in flight during an `async with`."""
+        """Return what waits for a slot and holds it during an `async with`."""
         return Admission(self, priority, operation)
 
     async def enter(self, priority: RequestPriority, operation: Operation) -> None:
-        """Wait for a turn; `leave` gives the place back."""
+        """Wait for a slot; `leave` gives it back."""
         if priority is RequestPriority.URGENT:
             if self._refill() >= 1.0 - self._limits.burst:
                 self._tokens -= 1.0
@@ -121,7 +121,7 @@ class RequestBudget:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """A request's turn. Every request passes here, so this is a plain class: a generator would cost more."""
+    """A request's slot. Every request passes here, so this is a plain class: a generator would cost more."""
 
     budget: RequestBudget
     lane: RequestPriority

@@ -8,7 +8,9 @@ from config.kubeconfig.access import ClusterAccess, Material
 from workerclient.base.clock import Clock
 from workerclient.transport.credentials import Credentials, FetchedCredentials, FixedCredentials, TokenFile
 from workerclient.transport.exec_plugin import ExecTokens
-from workerclient.transport.session import Endpoint
+from workerclient.transport.http_session import HttpSession
+from workerclient.transport.session import SessionContext
+from workerclient.wire.exchanges import Endpoint
 from workerclient.wire.tls import tls_context
 
 
@@ -21,6 +23,11 @@ def endpoint_for(access: ClusterAccess) -> Endpoint:
         _content(certificate.key, "client key") if certificate else None,
     )
     return Endpoint(access.server, context, access.tls_server_name, access.proxy_url)
+
+
+def open_http_session(access: ClusterAccess, context: SessionContext) -> HttpSession:
+    """Return the connections to a cluster; raises `ValueError` that says which certificate cannot be used."""
+    return HttpSession(endpoint_for(access), context)
 
 
 def prepare_endpoint(access: ClusterAccess) -> ClusterAccess:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable
 from contextlib import suppress
 from functools import partial
 from threading import Thread
-from typing import Final, ParamSpec, TypeVar
+from typing import Any, Final, ParamSpec, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 _AT_ONCE: Final = 4
@@ -21,6 +21,14 @@ _HANGS_SECONDS: Final = 2.0
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
+
+
+class ThreadRunner(Protocol):
+    """Makes a call where it delays no other caller."""
+
+    async def __call__(self, place: Hashable, call: Callable[..., Result], /, *args: Any) -> Result:
+        """Return what the call returns; calls about one place are made one after the other."""
+        ...
 
 
 class _Files:

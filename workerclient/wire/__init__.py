@@ -1,1 +1,1 @@
-"""Bytes and objects: decoding, lines of a watch, TLS, clock skew, fencing."""
+"""Bytes and objects: exchanges, decoding, lines of a watch, TLS, clock skew."""

@@ -1,15 +1,16 @@
 """What a session makes of the raw HTTP answer of a server that may send anything.
 
-Headers are read with our own few rules, because those of an HTTP library know more forms than a server of ours sends
+Headers are read with our own few rules, because those of an HTTP library know more forms than an API server sends
 and raise anything on the odd ones. Invariant: nothing but a `ClusterError` leaves `told_as_cluster_errors`, and no
 error holds the token.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
 import aiohttp
+from aiohttp.http_exceptions import HttpProcessingError
 
 from workerclient.base.errors import ClusterError, Operation, ProtocolViolation, TooLarge, Unavailable, excerpt
 
@@ -22,32 +23,34 @@ _SHOWN_BYTES: Final = 1024
 """How much of a body's beginning may get into an error."""
 
 
-async def read_body(operation: Operation, response: aiohttp.ClientResponse, limit: int) -> bytes:
-    """Return the body; raises `TooLarge` as soon as it is."""
-    announced = number_in(response, "Content-Length")
+class AnswerTooLargeError(Exception):
+    """An answer outgrew the limit."""
+
+
+async def read_body(headers: Mapping[str, str], content: aiohttp.StreamReader, limit: int) -> bytes:
+    """Return the body; raises `AnswerTooLargeError` as soon as it is."""
+    announced = number_in(headers, "Content-Length")
     if announced is not None and announced > limit:
-        response.close()
-        raise TooLarge(operation, f"the answer has {announced:.0f} bytes, the limit is {limit}")
+        raise AnswerTooLargeError(f"the answer has {announced:.0f} bytes, the limit is {limit}")
     parts: list[bytes] = []
     size = 0
-    async for chunk in response.content.iter_any():
+    async for chunk in content.iter_any():
         size += len(chunk)
         if size > limit:
-            response.close()
-            raise TooLarge(operation, f"the answer has more than {limit} bytes")
+            raise AnswerTooLargeError(f"the answer has more than {limit} bytes")
         parts.append(chunk)
-    return b"".join(parts)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def media_type(response: aiohttp.ClientResponse) -> str:
-    """Return what the answer says it is; parameters such as the charset are not looked at."""
-    named, _, _ = response.headers.get("Content-Type", "").partition(";")
+def media_type(headers: Mapping[str, str]) -> str:
+    """Return what the answer says it is; parameters such as the charset are ignored."""
+    named, _, _ = headers.get("Content-Type", "").partition(";")
     return excerpt(named.strip().lower(), _LONGEST_MEDIA_TYPE) or _NO_MEDIA_TYPE
 
 
-def number_in(response: aiohttp.ClientResponse, header: str) -> float | None:
+def number_in(headers: Mapping[str, str], header: str) -> float | None:
     """Return the number in a header; Kubernetes never sends the other form of Retry-After, a date."""
-    text = response.headers.get(header, "")
+    text = headers.get(header, "")
     return float(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else None
 
 
@@ -63,10 +66,13 @@ def told_as_cluster_errors(operation: Operation, authorization: str | None) -> I
 
 
 def _wire_error(operation: Operation, error: Exception, authorization: str | None) -> ClusterError:
-    text = without_token(str(error).encode(errors="replace"), authorization).decode() or type(error).__name__
+    said = error.message if isinstance(error, HttpProcessingError) else str(error)
+    text = without_token(said.encode(errors="replace"), authorization).decode() or type(error).__name__
+    if isinstance(error, AnswerTooLargeError):
+        return TooLarge(operation, text)
     if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ClientConnectorCertificateError):
         return Unavailable(operation, text)
-    if isinstance(error, aiohttp.ClientResponseError):
+    if isinstance(error, aiohttp.ClientResponseError | HttpProcessingError):
         return ProtocolViolation(operation, f"expected HTTP/1.1, got something else: {text}")
     if isinstance(error, aiohttp.ClientError | OSError):
         return Unavailable(operation, text, executed=True)

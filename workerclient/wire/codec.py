@@ -24,7 +24,7 @@ _LONGEST_TEXT: Final = 1024
 _MOST_VALUES: Final = 300_000
 """In one answer: JSON is decoded in one piece, and that takes time for each value, however few bytes they have."""
 _BYTES_PER_VALUE: Final = 32
-"""What an empty list takes; a short text or a map takes up to three times as much."""
+"""What an empty list takes; a short string or a map takes up to three times as much."""
 _LONGEST_TOKEN: Final = 16 << 10
 """Of the token by which a list is continued; it becomes part of a URL."""
 
@@ -87,7 +87,7 @@ def decode_any_object(operation: Operation, body: bytes, expected: str) -> Obj:
 
 
 def decode_page(operation: Operation, body: bytes, kind: ApiKind, most: int) -> ListChunk:
-    """Return the chunk of a list which the body holds; more items than were asked for are none of them believed."""
+    """Return the chunk of a list which the body holds; if it has more items than were asked for, none is used."""
     document = _mapping(operation, body, f"a {kind.kind}List")
     if document.get("kind") != f"{kind.kind}List" or document.get("apiVersion") != kind.api_version:
         raise ProtocolViolation(operation, f"expected a {kind.api_version} {kind.kind}List, got {_called(document)}")
@@ -124,7 +124,7 @@ def decode_event(operation: Operation, line: bytes) -> WatchEvent:
 
 
 def bookmark_version(operation: Operation, document: Obj) -> str:
-    """Return up to which version a bookmark says that everything was told."""
+    """Return up to which version a bookmark says that everything was sent."""
     metadata = document.get("metadata")
     if not isinstance(metadata, dict):
         raise ProtocolViolation(operation, "expected a bookmark with metadata")

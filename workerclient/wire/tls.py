@@ -20,7 +20,7 @@ _lock = Lock()
 
 
 def tls_context(authority: bytes | None, certificate: bytes | None, key: bytes | None) -> ssl.SSLContext:
-    """Return a verifying context from PEM texts; without an authority the system's trust store decides.
+    """Return a verifying context from PEM strings; without an authority the system's trust store decides.
 
     Raises `ValueError` that names what is wrong without showing it.
     """

@@ -133,7 +133,7 @@ def limit_range_kind() -> ServedKind:
 
 
 def rbac_kinds() -> tuple[ServedKind, ...]:
-    """Return roles and bindings: stored and shown, never evaluated."""
+    """Return roles and bindings, which are evaluated for service accounts."""
     return tuple(
         ServedKind(
             group="rbac.authorization.k8s.io",

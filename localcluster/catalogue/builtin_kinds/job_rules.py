@@ -102,7 +102,7 @@ def _check_spec_update(spec: Obj, old: Obj) -> Iterator[SchemaError]:
 
 
 def _is_template_open(job: Obj) -> bool:
-    """Tell whether placement and resources may still change: suspended, never started or known to be stopped, idle."""
+    """Return whether placement and resources may still change: suspended, never started or known to be stopped."""
     is_stopped = not read(job, "status.startTime") or has_condition(job, "Suspended")
     return bool(read(job, "spec.suspend")) and is_stopped and not read(job, "status.active")
 

@@ -1,4 +1,4 @@
-"""Job (batch/v1): defaults, the generated selector, and the columns; its rules stand in `job_rules`."""
+"""Job (batch/v1): defaults, the generated selector, and the columns; its rules are in `job_rules`."""
 
 from config.api.meta import Obj
 from localcluster.catalogue.builtin_kinds.job_rules import check_job, check_job_status
@@ -143,7 +143,7 @@ def _prepare_job(job: Obj) -> None:
 
 
 def _part(parent: Obj | None, key: str) -> Obj | None:
-    """Return the object under a key, made if absent; None if something else is there, for validation to tell."""
+    """Return the object under a key, made if absent; None if something else is there, for validation to report."""
     part = None if parent is None else parent.setdefault(key, {})
     return part if isinstance(part, dict) else None
 

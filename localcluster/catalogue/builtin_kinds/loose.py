@@ -16,9 +16,10 @@ _LOOSE = (
     ("workload.codeflare.dev", "v1beta2", "AppWrapper", "appwrappers"),
     ("leaderworkerset.x-k8s.io", "v1", "LeaderWorkerSet", "leaderworkersets"),
     ("apps", "v1", "StatefulSet", "statefulsets"),
+    ("apps", "v1", "Deployment", "deployments"),
     ("multicluster.x-k8s.io", "v1alpha1", "ClusterProfile", "clusterprofiles"),
 )
-_SHORT_NAMES = {"LeaderWorkerSet": ("lws",), "StatefulSet": ("sts",)}
+_SHORT_NAMES = {"LeaderWorkerSet": ("lws",), "StatefulSet": ("sts",), "Deployment": ("deploy",)}
 
 
 def loose_kinds() -> tuple[ServedKind, ...]:

@@ -120,7 +120,7 @@ def _quality_of_service(pod: Obj) -> str:
 
 
 def _is_guaranteed(resources: Obj) -> bool:
-    """Tell whether CPU and memory are limited, and to what is requested."""
+    """Return whether CPU and memory are limited, and to what is requested."""
     limited = {name: read(resources, f"limits.{name}") for name in ("cpu", "memory")}
     requested = {name: read(resources, f"requests.{name}") or limit for name, limit in limited.items()}
     try:

@@ -1,6 +1,8 @@
 """The kinds that describe nodes and importance: ResourceFlavor, Topology, WorkloadPriorityClass, provisioning."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from config.api.meta import Obj
@@ -15,7 +17,7 @@ from localcluster.catalogue.kueue_kinds.vocabulary import (
 )
 from localcluster.kinds.columns import age_column, field_column
 from localcluster.kinds.fields import resource
-from localcluster.kinds.kinds import ServedKind, Webhook
+from localcluster.kinds.kinds import Alias, ServedKind, Webhook
 from localcluster.kinds.metadata import check_label_name, check_labels
 from localcluster.kinds.names import explain_label_value
 from localcluster.kinds.schema import SchemaError, SchemaRule
@@ -33,6 +35,7 @@ from localcluster.kinds.structural.builder import (
 )
 
 HOSTNAME_LABEL = "kubernetes.io/hostname"
+_OLD = "v1beta1"
 
 
 def resource_flavor_kind() -> ServedKind:
@@ -114,6 +117,19 @@ def workload_priority_class_kind() -> ServedKind:
         schema=resource({"value": int32(), "description": string(most=2048)}, required=("value",)),
         columns=(field_column("Value", "value", of="integer", says="Value of workloadPriorityClass's Priority"),),
     )
+
+
+def workload_priority_class_v1beta1_kind() -> ServedKind:
+    """Return the WorkloadPriorityClass of v1beta1, which v1beta2 spells the same; the only kind served at it here."""
+    stored = workload_priority_class_kind()
+    alias = Alias(
+        stored.group, stored.version, stored.plural, partial(_at_version, VERSION), partial(_at_version, _OLD)
+    )
+    return replace(stored, version=_OLD, alias=alias)
+
+
+def _at_version(version: str, stored: Obj) -> Obj:
+    return {**stored, "apiVersion": f"{GROUP}/{version}"}
 
 
 def provisioning_request_config_kind() -> ServedKind:

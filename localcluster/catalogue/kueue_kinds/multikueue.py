@@ -6,7 +6,7 @@ from localcluster.kinds.columns import age_column, condition_column
 from localcluster.kinds.fields import conditions, resource
 from localcluster.kinds.kinds import ServedKind
 from localcluster.kinds.schema import SchemaRule
-from localcluster.kinds.structural.builder import DNS_LABEL, list_of, obj, one_of, string, subdomain
+from localcluster.kinds.structural.builder import DNS_LABEL, boolean, list_of, obj, one_of, string, subdomain
 
 MOST_CLUSTERS = 20
 
@@ -61,8 +61,8 @@ def multikueue_config_kind() -> ServedKind:
     )
 
 
-def multikueue_cluster_kind() -> ServedKind:
-    """Return the MultiKueueCluster kind."""
+def multikueue_cluster_kind(*, cordonable: bool = False) -> ServedKind:
+    """Return the MultiKueueCluster kind; `cordonable` as Kueue serves it from v0.21 on, with `spec.unschedulable`."""
     kube_config = obj(
         {"location": string(least=1, most=256), "locationType": one_of("Secret", "Path", default="Secret")},
         required=("location",),
@@ -76,6 +76,7 @@ def multikueue_cluster_kind() -> ServedKind:
             SchemaRule("exactly one of the fields in [kubeConfig clusterProfileRef] must be set", _has_one_source),
         ),
     )
+    cordon = {"unschedulable": boolean()} if cordonable else {}
     return ServedKind(
         group=GROUP,
         version=VERSION,
@@ -87,7 +88,7 @@ def multikueue_cluster_kind() -> ServedKind:
         has_status=True,
         schema=resource(
             {
-                "spec": obj({"clusterSource": source}, required=("clusterSource",)),
+                "spec": obj({"clusterSource": source, **cordon}, required=("clusterSource",)),
                 "status": obj({"conditions": conditions()}),
             }
         ),

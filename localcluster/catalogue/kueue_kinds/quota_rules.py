@@ -27,7 +27,7 @@ class _QuotaOwner:
 
 
 def borrows_only_in_cohort(spec: Obj, _old: Any) -> bool:
-    """Tell whether no borrowing limit stands in a queue that has no cohort to borrow from."""
+    """Return whether no borrowing limit is set in a queue that has no cohort to borrow from."""
     if "cohortName" in spec:
         return True
     return not any(

@@ -37,7 +37,7 @@ def within_cluster_queue_config() -> Schema:
 
 
 def check_time_based_preemption(new: Obj, _old: Obj | None) -> Sequence[SchemaError]:
-    """Return the violations: a policy that never looks at equal priority, a duration malformed or below a minute."""
+    """Return the violations: a policy that never considers equal priority, a duration malformed or below a minute."""
     config = read(new, _CONFIG)
     if config is None:
         return ()

@@ -17,7 +17,7 @@ _EFFECTS_SENTENCE = "supported taint effect values: 'NoSchedule', 'PreferNoSched
 
 
 def is_unchanged(new: Any, old: Any) -> bool:
-    """Tell whether a field kept its value."""
+    """Return whether a field kept its value."""
     return bool(new == old)
 
 
@@ -25,7 +25,7 @@ IMMUTABLE = SchemaRule("field is immutable", is_unchanged, is_transition=True)
 
 
 def has_distinct_entries(entries: Sequence[Any], _old: Any) -> bool:
-    """Tell whether no entry occurs twice."""
+    """Return whether no entry occurs twice."""
     return all(entries.count(entry) == 1 for entry in entries)
 
 
@@ -134,5 +134,5 @@ def flavor_usage(*, with_borrowed: bool) -> Schema:
 
 
 def labels() -> Schema:
-    """Describe a map of texts."""
+    """Describe a map of strings."""
     return map_of(string())

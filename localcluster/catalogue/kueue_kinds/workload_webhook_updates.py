@@ -19,7 +19,7 @@ _SET_LATER = ("topologyAssignment", "delayedTopologyRequest")
 
 
 def is_elastic(workload: Obj) -> bool:
-    """Tell whether the workload may be scaled while it holds quota."""
+    """Return whether the workload may be scaled while it holds quota."""
     annotations = read(workload, "metadata.annotations") or {}
     return annotations.get(_ELASTIC_ANNOTATION) == "true"
 

@@ -84,7 +84,7 @@ def string(
 
 
 def one_of(*choices: str, default: str | None = None) -> Schema:
-    """Describe a closed set of texts."""
+    """Describe a closed set of strings."""
     return Schema("string", enum=choices, default=default)
 
 
@@ -119,5 +119,5 @@ def quantity(*, default: int | None = None) -> Schema:
 
 
 def int_or_string() -> Schema:
-    """Describe a number or a text, such as a percentage."""
+    """Describe a number or a string, such as a percentage."""
     return Schema("int-or-string")

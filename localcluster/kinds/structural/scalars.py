@@ -19,7 +19,7 @@ _DATE_TIME: Final = re.compile(
     r"[Tt ]([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?([Zz]|[+-]\d{2}:\d{2})"
 )
 _INTEGER_RANGE: Final = {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}
-# The same few short texts come with every write; remembering them saves most regular expressions.
+# The same few short strings come with every write; remembering them saves most regular expressions.
 _MOST_REMEMBERED: Final = 512
 _LONGEST_REMEMBERED: Final = 128
 _TYPE_NAMES: Final[dict[type, str]] = {

@@ -26,7 +26,7 @@ def validate(schema: Schema, obj: dict[str, Any], old: dict[str, Any] | None = N
     """Return every violation of the schema; `old` is the stored object, for rules about transitions.
 
     Invariants may rely on a well-typed object, so they wait until the fields themselves are right. Metadata is not
-    looked at: it has rules of its own, the same for all kinds.
+    checked: it has rules of its own, the same for all kinds.
     """
     found: list[SchemaError] = []
     _compile_root(schema)(obj, None, found)
@@ -41,7 +41,7 @@ def validate(schema: Schema, obj: dict[str, Any], old: dict[str, Any] | None = N
 
 
 def _is_blocking(found: list[SchemaError]) -> bool:
-    """Tell whether these errors keep the rules over whole objects from being evaluated."""
+    """Return whether these errors keep the rules over whole objects from being evaluated."""
     return any(error.cause in _BLOCKS_INVARIANTS for error in found)
 
 
@@ -136,7 +136,7 @@ def _accept(_value: Any, _path: Path, _found: list[SchemaError]) -> None:
 
 
 def _has_distinct_keys(value: list[Any], key: str) -> bool:
-    """Tell the usual case apart cheaply: entries are objects, each with a name of its own."""
+    """Recognize the usual case cheaply: entries are objects, each with a name of its own."""
     try:
         return len({item[key] for item in value}) == len(value)
     except (KeyError, TypeError):

@@ -1,6 +1,6 @@
-"""Types that are not shown as objects: numbers, texts, bytes, and Kubernetes' types with a JSON form of their own.
+"""Types that are not shown as objects: numbers, strings, bytes, and Kubernetes' types with a JSON form of their own.
 
-A reader gets what stands on the wire, or nothing (0 or no bytes) for the zero value.
+A reader gets what is on the wire, or nothing (0 or no bytes) for the zero value.
 """
 
 import base64
@@ -19,7 +19,7 @@ _ZERO_TIME = datetime(1, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """How a type stands on the wire, and how its JSON form is made of that."""
+    """How a type is encoded, and how its JSON form is made of that."""
 
     wire: WireType
     read: Callable[[Any], Any]

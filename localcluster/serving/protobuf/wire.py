@@ -1,4 +1,4 @@
-"""The wire format of protobuf: a message is a sequence of numbered fields whose names and types it does not tell.
+"""The wire format of protobuf: a message is a sequence of numbered fields whose names and types it does not contain.
 
 Knows no Kubernetes. A payload is split into its fields once and never looked at again; nothing is allocated for a
 length that the payload does not have.
@@ -11,11 +11,11 @@ _VARINT_BYTES = 10
 _GROUP_DEPTH = 100
 _MASK = (1 << 64) - 1
 _CONTINUED = 0x80
-"""The bit of a varint's byte that tells that another one follows."""
+"""The bit of a varint's byte that says that another one follows."""
 
 
 class ProtobufError(ValueError):
-    """A body that cannot be decoded; the message tells where and why in one sentence."""
+    """A body that cannot be decoded; the message says where and why in one sentence."""
 
     def __init__(self, why: str, path: str = "") -> None:
         super().__init__(f"{path}: {why}" if path else why)

@@ -8,9 +8,9 @@ import pytest
 
 from config.api.meta import Obj, ObjectKey
 from config.kubeconfig.access import ClusterAccess
+from localcluster.access.auth import ANY, Allow, TokenUser
 from localcluster.catalogue.registry import all_kinds
 from localcluster.cluster import LocalCluster
-from localcluster.serving.auth import ANY, Allow, TokenUser
 from localcluster.serving.faults import Latency, Throttle
 from tests.support.clusters import (
     CONFIG_MAPS,
@@ -27,8 +27,8 @@ from tests.support.clusters import (
 )
 from tests.support.virtual_time import until
 from workerclient.base.errors import Unauthenticated, Unavailable
-from workerclient.cluster import ConnectionState
-from workerclient.objects.reflector import CachePhase
+from workerclient.objects.connection_report import ConnectionState
+from workerclient.objects.kind_state import CachePhase
 from workerclient.objects.watched import WatchedKind
 from workerclient.questions.preflight import Need
 
@@ -60,17 +60,18 @@ async def test_a_cluster_that_never_was_there_is_lost_since_the_client_was_made(
 
 async def test_a_kind_that_is_missing_takes_nothing_from_the_others_and_is_found_when_it_comes(tmp_path: Path) -> None:
     kinds = [kind for kind in all_kinds() if kind.plural != "jobsets"]
-    optional = WatchedKind(JOB_SETS, lambda raw: raw, required=False)
-    setting = Setting(others=(optional,))
-    async with LocalCluster("w1", tmp_path, kinds=kinds) as cluster, following(cluster, setting) as story:
-        await until(lambda: "jobsets" in story.client.report.message)
-        report = story.client.report
-        assert (report.connection, report.reason) == (ConnectionState.CONNECTED, "Active")
-        assert report.message.startswith("Connected; cluster w1: list jobsets.jobset.x-k8s.io: ")
-        await cluster.stop()
-        async with LocalCluster("w1", tmp_path / "upgraded", port=cluster.port) as upgraded:
-            story.client.reconfigure(access_to(upgraded))
-            await until(lambda: story.client.report.message == "Connected")
+    async with LocalCluster("w1", tmp_path, kinds=kinds) as cluster:
+        story = told_to(Setting(), access_to(cluster))
+        optional = story.client.follow(WatchedKind(JOB_SETS, lambda raw: raw, required=False)).reflector
+        async with story.client.running():
+            await until(lambda: optional.state.phase is CachePhase.NOT_SERVED)
+            await story.connected()
+            report = story.client.report
+            assert (report.reason, report.message) == ("Active", "Connected"), "what is not installed is no news"
+            await cluster.stop()
+            async with LocalCluster("w1", tmp_path / "upgraded", port=cluster.port) as upgraded:
+                story.client.reconfigure(access_to(upgraded))
+                await until(lambda: optional.state.phase is CachePhase.LIVE)
 
 
 async def test_a_missing_required_kind_is_a_lost_cluster(tmp_path: Path) -> None:
@@ -212,7 +213,7 @@ async def test_a_preflight_names_what_is_not_served_and_what_is_not_allowed(tmp_
             ]
 
 
-async def test_F1_a_client_that_is_run_again_lists_anew_and_counts_as_lost_since_the_first_time(
+async def test_F1_a_client_that_is_run_again_lists_again_and_counts_as_lost_since_the_first_time(
     cluster: LocalCluster,
 ) -> None:
     someone_creates(cluster, config_map("a", n="1"))

@@ -1,6 +1,7 @@
 """What requests do when a cluster is slow, busy or ill."""
 
 import asyncio
+import itertools
 from collections.abc import Coroutine
 from dataclasses import replace
 
@@ -9,13 +10,14 @@ import pytest
 from config.api.meta import Obj, ObjectKey
 from localcluster.cluster import LocalCluster
 from localcluster.serving.faults import Drop, HalfOpen, ServerError, Throttle
-from tests.support.clusters import Setting, Story, config_map, following
-from tests.support.virtual_time import until
+from manager.base.kinds import CONFIG_MAPS
+from tests.support.clusters import Setting, Story, access_to, config_map, following, no_jitter
+from tests.support.virtual_time import VirtualClock, until
 from workerclient.base.errors import CircuitOpen, InternalFailure, NotFound, Throttled, TimedOut, TooLate, Unavailable
-from workerclient.cluster import ClientLimits, ConnectionState
+from workerclient.cluster import ClientContext, ClientLimits, ClusterClient
+from workerclient.objects.connection_report import ConnectionState
 from workerclient.objects.resource import Precondition
 from workerclient.transport.budget import BudgetLimits, RequestPriority
-from workerclient.wire.fencing import sent_unless
 
 A = ObjectKey("default", "a")
 
@@ -172,11 +174,26 @@ async def test_F7_tries_end_when_the_time_of_a_write_is_over(cluster: LocalClust
 
 
 async def test_F7_a_write_that_became_late_while_it_got_its_connection_is_not_sent(cluster: LocalCluster) -> None:
-    """Even the bytes are held back: the time is looked at when the body is handed to the connection."""
-    async with following(cluster) as story:
-        with sent_unless(lambda: True), pytest.raises(TooLate):
-            await story.client.resource(story.followed.resource.kind).create(config_map("a"))
-        assert cluster.store.collection(cluster.store.kind("configmaps")).get(("default", "a")) is None
+    """Even the bytes are held back: the time is looked at when they are handed to the connection."""
+    clock, asked = _JumpingClock(), itertools.count()
+
+    def may_write() -> bool:
+        clock.jump = 100.0 * next(asked)  # it is asked for the second time when the connection is there
+        return True
+
+    client = ClusterClient("w1", access_to(cluster), ClientContext(clock, no_jitter, may_write=may_write))
+    with pytest.raises(TooLate):
+        await client.resource(CONFIG_MAPS).create(config_map("a"), not_after=clock.monotonic() + 50.0)
+    await client.close()
+    assert next(asked) == 2
+    assert cluster.store.collection(cluster.store.kind("configmaps")).get(("default", "a")) is None
+
+
+class _JumpingClock(VirtualClock):
+    jump = 0.0
+
+    def monotonic(self) -> float:
+        return super().monotonic() + self.jump
 
 
 async def _swallow(call: Coroutine[None, None, Obj]) -> BaseException | None:

@@ -15,10 +15,11 @@ from config.kubeconfig.access import ClusterAccess
 from tests.integration.workerclient.raw_server import serving
 from tests.support.clusters import CONFIG_MAPS, Setting, Story, told_to
 from tests.support.virtual_time import VirtualClock, until
-from workerclient.base.holdings import HoldingLimits
+from workerclient.base.holdings import HoldingLimits, too_many_bytes, too_many_objects
 from workerclient.base.kind import ApiKind
 from workerclient.base.turns import BYTES, ITEMS
-from workerclient.cluster import ClientContext, ClientLimits, ClusterClient, ConnectionState
+from workerclient.cluster import ClientContext, ClientLimits, ClusterClient
+from workerclient.objects.connection_report import ConnectionState
 from workerclient.objects.watched import WatchedKind
 
 PAGE_BYTES = 1 << 20
@@ -116,7 +117,7 @@ async def test_F12_a_list_of_new_objects_without_end_is_given_up_and_leaves_noth
     cluster = Cluster(page)
     async with following(cluster, tmp_path, holding(1000)) as story:
         await story.lost()
-        assert "the cluster has more than 1000 objects, which is the limit" in story.client.report.message
+        assert too_many_objects(1000) in story.client.report.message
         for _ in range(5):
             asked = len(cluster.limits)
             while len(cluster.limits) == asked:
@@ -130,7 +131,7 @@ async def test_F12_objects_of_more_bytes_than_the_limit_are_given_up(tmp_path: P
     cluster = Cluster(lambda _limit, _token: page_of([config_map(n, size=1000) for n in range(20)]))
     async with following(cluster, tmp_path, holding(1000, 20_000)) as story:
         await story.lost()
-        assert "objects have more than 20000 bytes in total, which is the limit" in story.client.report.message
+        assert too_many_bytes(20000) in story.client.report.message
 
 
 async def test_F12_a_watch_that_shows_more_than_the_limit_is_given_up(tmp_path: Path) -> None:
@@ -279,7 +280,7 @@ async def test_F12_too_much_of_one_kind_that_may_be_missing_loses_the_cluster_al
         story = told_to(Setting(limits=holding(120), others=others), access, "odd")
         async with story.client.running():
             await story.lost()
-            want = "cluster odd: list secrets: the cluster has more than 120 objects, which is the limit"
+            want = f"cluster odd: list secrets: {too_many_objects(120)}"
             assert story.client.report.message == want
 
 

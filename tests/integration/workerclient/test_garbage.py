@@ -14,7 +14,8 @@ from tests.integration.workerclient.raw_server import TOKEN, Handler, serving
 from tests.support.clusters import Setting, told_to
 from tests.support.virtual_time import until
 from workerclient.base.errors import ClusterError, Forbidden, ProtocolViolation, TooLarge, Unavailable
-from workerclient.cluster import ClientLimits, ConnectionState
+from workerclient.cluster import ClientLimits
+from workerclient.objects.connection_report import ConnectionState
 from workerclient.transport.session import SessionLimits
 
 A = ObjectKey("default", "a")
@@ -178,7 +179,7 @@ GARBAGE_EVENTS = {
 
 
 @pytest.mark.parametrize("garbage", GARBAGE_EVENTS.values(), ids=GARBAGE_EVENTS.keys())
-async def test_a_garbage_event_is_counted_and_everything_is_listed_anew(tmp_path: Path, garbage: bytes) -> None:
+async def test_a_garbage_event_is_counted_and_everything_is_listed_again(tmp_path: Path, garbage: bytes) -> None:
     script = ScriptedWatch(garbage)
     async with serving(script.answer, tmp_path) as access:
         story = told_to(Setting(), access, "odd")

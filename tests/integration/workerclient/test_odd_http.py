@@ -15,7 +15,7 @@ from tests.support.clusters import Setting, told_to
 from tests.support.odd_answers import ODD_MEDIA_TYPES, document, raw_answer
 from tests.support.virtual_time import until
 from workerclient.base.errors import ClusterError, ProtocolViolation
-from workerclient.cluster import ConnectionState
+from workerclient.objects.connection_report import ConnectionState
 from workerclient.transport.session import SessionLimits
 
 A = ObjectKey("default", "a")

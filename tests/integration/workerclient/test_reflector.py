@@ -24,9 +24,10 @@ from tests.support.clusters import (
     told_to,
 )
 from tests.support.virtual_time import until
-from workerclient.cluster import ClientLimits, ConnectionState
+from workerclient.cluster import ClientLimits
 from workerclient.objects.cache import Unreadable
-from workerclient.objects.reflector import ReflectorLimits
+from workerclient.objects.connection_report import ConnectionState
+from workerclient.objects.reflector_context import ReflectorLimits
 from workerclient.transport.session import SessionLimits
 
 A, B, C = (ObjectKey("default", name) for name in "abc")
@@ -107,7 +108,7 @@ async def test_a_watch_that_the_cluster_ends_in_time_is_no_loss(tmp_path: Path) 
         assert [report.connection for report in story.reports] == [ConnectionState.CONNECTED]
 
 
-async def test_410_lists_anew_and_tells_what_vanished(cluster: LocalCluster) -> None:
+async def test_410_lists_again_and_reports_what_vanished(cluster: LocalCluster) -> None:
     someone_creates(cluster, config_map("a"))
     someone_creates(cluster, config_map("b"))
     async with following(cluster) as story:
@@ -123,7 +124,7 @@ async def test_410_lists_anew_and_tells_what_vanished(cluster: LocalCluster) -> 
         assert [report.connection for report in story.reports] == [ConnectionState.CONNECTED]
 
 
-async def test_a_cluster_that_comes_back_without_its_history_is_listed_anew(cluster: LocalCluster) -> None:
+async def test_a_cluster_that_comes_back_without_its_history_is_listed_again(cluster: LocalCluster) -> None:
     async with following(cluster) as story:
         someone_creates(cluster, config_map("a"))
         await until(lambda: A in story.followed.cache)
@@ -207,7 +208,7 @@ async def test_a_full_relist_happens_in_its_time_even_if_nothing_went_wrong(clus
         assert story.changes == []
 
 
-async def test_an_object_that_makes_no_sense_is_there_as_such_and_the_others_go_on(cluster: LocalCluster) -> None:
+async def test_an_object_that_is_malformed_is_there_as_such_and_the_others_go_on(cluster: LocalCluster) -> None:
     someone_creates(cluster, config_map("a", unreadable="yes"))
     async with following(cluster) as story:
         found = story.followed.cache.get(A)
@@ -242,7 +243,7 @@ async def test_99_a_cluster_that_stays_away_is_asked_again_fast_at_first_and_the
 
 
 @pytest.mark.parametrize("how", Partition)
-async def test_a_partition_is_a_loss_since_its_first_drop_and_its_end_lists_anew(
+async def test_a_partition_is_a_loss_since_its_first_drop_and_its_end_lists_again(
     cluster: LocalCluster, how: Partition
 ) -> None:
     async with following(cluster) as story:

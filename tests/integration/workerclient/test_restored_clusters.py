@@ -22,7 +22,7 @@ from tests.support.odd_answers import raw_answer
 from tests.support.virtual_time import until
 from workerclient.base.kind import ApiKind
 from workerclient.cluster import ClientLimits
-from workerclient.objects.reflector import ReflectorLimits
+from workerclient.objects.reflector_context import ReflectorLimits
 
 A, B, C = (ObjectKey("default", name) for name in "abc")
 
@@ -140,3 +140,44 @@ async def test_F10_a_silent_watch_is_followed_by_a_list(cluster: LocalCluster) -
         await story.clock.advance(150)
         await until(lambda: story.followed.cache.get(A) == {"text": "unheard"})
         assert story.followed.reflector.counts.lists == 2
+
+
+async def test_a_watch_that_is_refused_because_its_version_is_still_to_come_leads_to_a_list(
+    cluster: LocalCluster,
+) -> None:
+    someone_creates(cluster, config_map("a", text="old"))
+    async with following(cluster) as story:
+        message = "Too large resource version: 10027, current: 12"
+        status = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 504, "reason": "Timeout"}
+        refused = {"type": "ERROR", "object": {**status, "message": message}}
+        event = json.dumps(refused).encode() + b"\n"
+        cluster.faults.add(RawAnswer(raw_answer(event)), verb="watch", times=1)
+        cluster.drop_watches()
+        await story.clock.advance(1)
+        await until(lambda: story.followed.reflector.counts.lists == 2)
+        await story.connected()
+        assert story.histories == []  # the list is as new as what was known
+
+
+async def test_what_was_written_right_before_a_cluster_was_restored_is_not_believed_for_ever(
+    cluster: LocalCluster,
+) -> None:
+    someone_creates(cluster, config_map("a", text="old"))
+    async with following(cluster) as story:
+        backup = take_backup(cluster, "configmaps")
+        cluster.mute_watches("configmaps")  # so that no watch tells of the write
+        for number in range(5):
+            rename(cluster, "a", f"new {number}")
+        await story.followed.resource.create(config_map("c", text="lost"))
+        assert C in story.followed.cache
+        restore(cluster, backup, bump=False)
+        someone_creates(cluster, config_map("b", text="old"))
+        cluster.store.ledger.forget_history()
+        cluster.drop_watches()
+        for _ in range(100):
+            await story.clock.advance(1)
+            await until(lambda: story.clock.next_awakening is not None or story.followed.cache.synced)
+            if story.followed.cache.synced and C not in story.followed.cache:
+                break
+        assert C not in story.followed.cache
+        assert story.followed.cache.get(A) == {"text": "old"}

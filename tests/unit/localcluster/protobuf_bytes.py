@@ -17,7 +17,7 @@ def number(field: int, value: int) -> bytes:
 
 
 def part(field: int, *payload: bytes | str) -> bytes:
-    """Return a field that is a text, bytes or a message of several fields."""
+    """Return a field that is a string, bytes or a message of several fields."""
     joined = b"".join(each.encode() if isinstance(each, str) else each for each in payload)
     return varint(field << 3 | 2) + varint(len(joined)) + joined
 

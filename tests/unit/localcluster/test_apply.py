@@ -7,7 +7,8 @@ import pytest
 from localcluster.kinds.api_errors import ApiError
 from localcluster.kinds.clock import ManualClock
 from localcluster.store.patch import merge_patch
-from localcluster.store.store import Store, WriteOptions, Written
+from localcluster.store.store import Store
+from localcluster.store.write_options import WriteOptions, Written
 from tests.unit.localcluster.serving import WIDGET, widget
 
 
@@ -64,7 +65,7 @@ def test_force_takes_the_fields_away(store: Store) -> None:
     assert owned(store) == {"one/": {"f:spec": {"f:colour": {}}}, "two/": {"f:spec": {"f:size": {}}}}
 
 
-def test_what_is_no_longer_applied_goes_unless_somebody_else_owns_it(store: Store) -> None:
+def test_what_is_no_longer_applied_goes_unless_another_client_owns_it(store: Store) -> None:
     apply(store, "one", labels={"mine": "1", "shared": "1"}, size=1)
     apply(store, "two", labels={"shared": "1"})
     apply(store, "one", size=1)
@@ -154,7 +155,7 @@ def test_managed_fields_may_not_be_applied(store: Store) -> None:
         store.apply(WIDGET, configuration, "a", "default")
 
 
-def test_removing_an_owned_field_by_update_leaves_nobody_owning_it(store: Store) -> None:
+def test_removing_an_owned_field_by_update_leaves_it_without_an_owner(store: Store) -> None:
     apply(store, "one", size=1, tags=["a"])
     store.patch(WIDGET, "a", lambda obj: merge_patch(obj, {"spec": {"tags": None}}), "default")
 

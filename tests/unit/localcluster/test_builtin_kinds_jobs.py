@@ -67,7 +67,7 @@ UPDATE_CASES: dict[str, tuple[Obj, Obj, str, object, list[str]]] = {
     "managedBy may not": ({}, {}, "spec.managedBy", "example.com/other", ["spec.managedBy"]),
     "the image may not, even while suspended": ({"suspend": True}, {}, f"{CONTAINER}.image", "i:2", ["spec.template"]),
     "a running job keeps its node selector": ({}, {}, "spec.template.spec.nodeSelector", {"a": "b"}, ["spec.template"]),
-    "a suspended job that never started is placed anew": (
+    "a suspended job that never started is placed again": (
         {"suspend": True},
         {},
         "spec.template.spec.nodeSelector",
@@ -88,7 +88,7 @@ UPDATE_CASES: dict[str, tuple[Obj, Obj, str, object, list[str]]] = {
         {"a": "b"},
         ["spec.template"],
     ),
-    "a started job with the Suspended condition is placed anew": (
+    "a started job with the Suspended condition is placed again": (
         {"suspend": True},
         {"startTime": TIME, "conditions": [is_suspended({})]},
         "spec.template.spec.nodeSelector",

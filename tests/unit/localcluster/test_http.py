@@ -8,8 +8,8 @@ from typing import Any
 import aiohttp
 import pytest
 
+from localcluster.access.auth import Allow, TokenUser
 from localcluster.cluster import LocalCluster
-from localcluster.serving.auth import Allow, TokenUser
 from localcluster.store.store import Store
 from tests.unit.localcluster.serving import WIDGET, served_kinds, session_for, widget
 

@@ -1,4 +1,4 @@
-"""Whatever JSON stands in whatever field, a kind answers with errors, never with an exception."""
+"""Whatever JSON is in whatever field, a kind answers with errors, never with an exception."""
 
 from collections.abc import Iterator
 from typing import Any

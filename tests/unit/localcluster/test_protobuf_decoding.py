@@ -87,8 +87,8 @@ def test_lists_of_numbers(groups: bytes, want_groups: list[int] | None) -> None:
     [
         pytest.param(b"", 0, id="nothing"),
         pytest.param(number(1, 0) + number(2, -1), -1, id="a number"),
-        pytest.param(number(1, 1) + part(3, "50%"), "50%", id="a text"),
-        pytest.param(number(1, 1) + number(2, 7), "", id="a text, and an idle number"),
+        pytest.param(number(1, 1) + part(3, "50%"), "50%", id="a string"),
+        pytest.param(number(1, 1) + number(2, 7), "", id="a string, and an idle number"),
     ],
 )
 def test_int_or_string(share: bytes, want: int | str) -> None:
@@ -179,7 +179,7 @@ UNHANDLED = 'ConfigMap in version "v1" cannot be handled as a ConfigMap: '
         pytest.param(
             body("v1", "ConfigMap", part(1, part(7, "a"))),
             UNHANDLED + "metadata.generation: wrong wire type 2, expected 0",
-            id="a text where a number belongs",
+            id="a string where a number belongs",
         ),
         pytest.param(
             body("v1", "ConfigMap", group(1)),
@@ -222,7 +222,7 @@ UNHANDLED = 'ConfigMap in version "v1" cannot be handled as a ConfigMap: '
             body("policy/v1", "PodDisruptionBudget", part(2, part(3, number(1, 2)))),
             'PodDisruptionBudget in version "v1" cannot be handled as a ConfigMap: '
             "spec.maxUnavailable: impossible type 2, allowed are 0 (integer) and 1 (string)",
-            id="neither a number nor a text",
+            id="neither a number nor a string",
         ),
         pytest.param(
             body("v1", "Foo"),

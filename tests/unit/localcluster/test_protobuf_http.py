@@ -111,7 +111,7 @@ async def test_a_pod_is_bound(client: aiohttp.ClientSession) -> None:
             config_map("one"),
             400,
             "the object provided is unrecognized (must be of type SelfSubjectAccessReview)",
-            id="a review that is none",
+            id="an invalid review",
         ),
     ],
 )

@@ -28,22 +28,29 @@ SERVED = {
     "trainer.kubeflow.org/v1alpha1": "TrainJob",
     "workload.codeflare.dev/v1beta2": "AppWrapper",
     "leaderworkerset.x-k8s.io/v1": "LeaderWorkerSet",
-    "apps/v1": "StatefulSet",
+    "apps/v1": "StatefulSet Deployment",
     "multicluster.x-k8s.io/v1alpha1": "ClusterProfile",
     "kueue.x-k8s.io/v1beta2": (
         "Workload ClusterQueue Cohort LocalQueue ResourceFlavor Topology WorkloadPriorityClass AdmissionCheck "
         "MultiKueueConfig MultiKueueCluster ProvisioningRequestConfig"
     ),
+    "kueue.x-k8s.io/v1beta1": "WorkloadPriorityClass",
 }
 EVERY_KIND = pytest.mark.parametrize("kind", all_kinds(), ids=lambda kind: f"{kind.plural}.{kind.group}/{kind.version}")
 
 
 def test_the_catalogue() -> None:
     served: dict[str, set[str]] = {}
-    for kind in all_kinds():
+    for kind in all_kinds(v1beta1=True):
         served.setdefault(kind.api_version, set()).add(kind.kind)
 
     assert served == {version: set(names.split()) for version, names in SERVED.items()}
+
+
+def test_kueue_of_v0_20_serves_one_version() -> None:
+    served = {kind.version for kind in all_kinds() if kind.group == "kueue.x-k8s.io"}
+
+    assert served == {"v1beta2"}
 
 
 def test_no_two_kinds_share_an_address_or_a_short_name() -> None:

@@ -72,7 +72,7 @@ CASES: dict[str, tuple[dict[str, Any], list[SchemaError]]] = {
         [],
     ),
     "a whole number written as a fraction is a whole number": ({"count": 2.0, "amount": 3, "share": 4}, []),
-    "a text that breaks its pattern": (
+    "a string that breaks its pattern": (
         {"name": "A_b"},
         [error(Cause.INVALID, "name", in_body("name", '"A_b"', f"should match '{DNS_LABEL}'"))],
     ),
@@ -80,11 +80,11 @@ CASES: dict[str, tuple[dict[str, Any], list[SchemaError]]] = {
         {"name": "ab\n"},
         [error(Cause.INVALID, "name", in_body("name", '"ab\\n"', f"should match '{DNS_LABEL}'"))],
     ),
-    "a text that is too long is not repeated": (
+    "a string that is too long is not repeated": (
         {"name": "abcdef"},
         [error(Cause.TOO_LONG, "name", "Too long: may not be more than 5 bytes")],
     ),
-    "a text that is too short": (
+    "a string that is too short": (
         {"name": "a"},
         [error(Cause.INVALID, "name", in_body("name", '"a"', "should be at least 2 chars long"))],
     ),
@@ -218,7 +218,7 @@ RULE_CASES: dict[str, tuple[dict[str, Any], dict[str, Any] | None, list[str]]] =
     ),
     "a transition is not asked on create": ({"name": "a"}, None, []),
     "a transition is not asked where there was nothing": ({"name": "a"}, {}, []),
-    "a transition of a text shows the text": (
+    "a transition of a string shows the text": (
         {"name": "b"},
         {"name": "a"},
         ['spec.name: Invalid value: "b": field is immutable'],
@@ -242,7 +242,7 @@ def test_invariants(given: dict[str, Any], stored: dict[str, Any] | None, want: 
 
 
 OPENAPI_CASES: dict[str, tuple[Schema, dict[str, Any]]] = {
-    "a text with limits": (
+    "a string with limits": (
         string(pattern="^a$", least=1, most=2, default="a"),
         {"type": "string", "pattern": "^a$", "minLength": 1, "maxLength": 2, "default": "a"},
     ),

@@ -50,7 +50,7 @@ def test_label_selectors(selector: str, labels: dict[str, str], want: bool) -> N
         ("a>b", "the value must be an integer"),
     ],
 )
-def test_a_label_selector_that_makes_no_sense_is_refused(selector: str, want_message: str) -> None:
+def test_a_label_selector_that_is_malformed_is_refused(selector: str, want_message: str) -> None:
     with pytest.raises(ApiError) as refused:
         parse_labels(selector)
     assert refused.value.code == 400

@@ -8,7 +8,8 @@ from localcluster.store.admission import FieldValidation
 from localcluster.store.deletion import DeleteOptions, DeletionPropagation
 from localcluster.store.ledger import Change, ChangeType
 from localcluster.store.patch import merge_patch
-from localcluster.store.store import Store, WriteOptions
+from localcluster.store.store import Store
+from localcluster.store.write_options import WriteOptions
 from tests.unit.localcluster.serving import WIDGET, store_with_default_namespace, widget
 
 

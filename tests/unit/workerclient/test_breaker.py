@@ -50,9 +50,10 @@ async def test_it_opens_after_failures_in_a_row_and_says_when_to_come_back() -> 
     with pytest.raises(CircuitOpen) as caught:
         attempt(breaker)
     assert caught.value.retry_after == 1.0
+    assert caught.value.message == "refused (3 requests failed in a row)", "the log names the error"
 
 
-async def test_a_success_in_between_starts_the_count_anew() -> None:
+async def test_a_success_in_between_starts_the_count_again() -> None:
     breaker = Breaker(VirtualClock(), Backoff(certain), threshold=2)
     fail(breaker, TimedOut(OPERATION, "slow"))
     attempt(breaker)

@@ -78,7 +78,7 @@ BAD_PAGES = {
 
 
 @pytest.mark.parametrize("body", BAD_PAGES.values(), ids=BAD_PAGES.keys())
-def test_a_page_that_is_none_is_a_violation(body: bytes) -> None:
+def test_an_invalid_page_is_a_violation(body: bytes) -> None:
     with pytest.raises(ProtocolViolation):
         codec.decode_page(OPERATION, body, WORKLOAD, 500)
 
@@ -86,13 +86,13 @@ def test_a_page_that_is_none_is_a_violation(body: bytes) -> None:
 BAD_EVENTS = {
     "no type": b'{"object":{}}',
     "no object": b'{"type":"ADDED"}',
-    "an object that is a text": b'{"type":"ADDED","object":"x"}',
+    "an object that is a string": b'{"type":"ADDED","object":"x"}',
     "HTML": b"<html>",
 }
 
 
 @pytest.mark.parametrize("line", BAD_EVENTS.values(), ids=BAD_EVENTS.keys())
-def test_an_event_that_is_none_is_a_violation(line: bytes) -> None:
+def test_an_invalid_event_is_a_violation(line: bytes) -> None:
     with pytest.raises(ProtocolViolation):
         codec.decode_event(OPERATION, line)
 

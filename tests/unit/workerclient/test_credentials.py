@@ -201,7 +201,7 @@ async def _is_reported_as_hanging(source: ExecTokens, now: datetime) -> None:
         await source.fetch(now)
 
 
-async def test_F1_a_token_file_that_is_none_is_refused_at_once(tmp_path: Path) -> None:
+async def test_F1_an_invalid_token_file_is_refused_at_once(tmp_path: Path) -> None:
     pipe, large = tmp_path / "pipe", tmp_path / "large"
     os.mkfifo(pipe)
     large.write_bytes(b"x" * (1 << 20))

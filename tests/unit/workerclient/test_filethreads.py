@@ -1,4 +1,4 @@
-"""Files that hang: whoever wants the same place waits, nobody else does."""
+"""Files that hang: what needs the same place waits, other work does not."""
 
 import asyncio
 from collections.abc import Iterator

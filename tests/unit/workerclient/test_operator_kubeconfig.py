@@ -12,6 +12,9 @@ import pytest
 import yaml
 
 from config.kubeconfig.access import ClientCertificate, ClusterAccess
+from config.kubeconfig.credentials import NOT_JSON
+from config.kubeconfig.policy import NO_CREDENTIALS
+from config.types.syntax import UNSENDABLE
 from manager.base.clock import SystemClock
 from tests.support.virtual_time import VirtualClock
 from workerclient.operator.errors import OperatorKubeconfigError
@@ -124,13 +127,13 @@ WRONG: dict[str, tuple[Obj | None, Obj, str]] = {
     "an odd proxy": (*refused({"proxy-url": f"socks5://{SECRET}"}), "has a proxy-url that cannot be used; name http"),
     "an authority that is not there": (*refused({"certificate-authority": "no"}), "no, which does not exist"),
     "an authority that is not base64": (*refused({"certificate-authority-data": SECRET}), "is not base64"),
-    "a user without anything": ({}, {}, '"u" has no token, no client certificate and no exec plugin; log in first'),
+    "a user without anything": ({}, {}, f'"u" {NO_CREDENTIALS}; log in first'),
     "a user that is null": (None, {}, '"u" has no token'),
     "a password": ({"username": "a", "password": SECRET}, {}, "has a password, which API servers no longer accept"),
     "impersonation": ({"token": SECRET, "as": "root"}, {}, "impersonates another user, which is not supported"),
     "a certificate without its key": ({"client-certificate-data": encoded(PEM)}, {}, "needs both client-certificate"),
     "a token file that is not there": ({"tokenFile": "no"}, {}, "names the tokenFile no, which does not exist"),
-    "a token with a line break": ({"token": f"{SECRET}\nx"}, {}, "characters that an HTTP header cannot carry"),
+    "a token with a line break": ({"token": f"{SECRET}\nx"}, {}, UNSENDABLE),
     "an old auth provider": (oidc("x", "gcp"), {}, "uses an auth-provider that Kubernetes no longer supports"),
     "no id-token": (oidc(""), {}, "has no OIDC id-token; log in again, or use an exec plugin"),
     "an id-token that has expired": (oidc(id_token(1_000)), {}, "has expired; run kubectl once with this context"),
@@ -156,7 +159,7 @@ ODD: dict[str, Obj] = {
     "contexts in a mapping": {"contexts": {"one": {"cluster": SECRET}}},
     "a cluster without a name": {"clusters": [{"cluster": {"server": SECRET}}]},
     "users that are texts": {"users": [SECRET]},
-    "a context that is a text": {"contexts": [{"name": "one", "context": SECRET}]},
+    "a context that is a string": {"contexts": [{"name": "one", "context": SECRET}]},
 }
 
 
@@ -181,8 +184,8 @@ async def test_a_cluster_that_no_file_describes_is_named_with_the_remedy(tmp_pat
 
 FAILING = {
     "fails": (f"echo {SECRET} >&2; exit 3", 'exec plugin "{0}/plugin" ended with exit code 3'),
-    "prints nothing": ("", "the exec plugin did not print JSON"),
-    "prints something else": (f"echo {SECRET}", "the exec plugin did not print JSON"),
+    "prints nothing": ("", NOT_JSON),
+    "prints something else": (f"echo {SECRET}", NOT_JSON),
 }
 
 

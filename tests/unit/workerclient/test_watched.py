@@ -14,7 +14,7 @@ WATCHED: WatchedKind[object] = WatchedKind(CONFIG_MAPS, lambda raw: int(raw["spe
 SHAPES: dict[str, tuple[Obj, str]] = {
     "a list where an object belongs": ({"spec": []}, "it has an unexpected structure: TypeError: list indices must be"),
     "a field that is missing": ({"spec": {}}, "it has an unexpected structure: KeyError: 'count'"),
-    "a text that is no number": ({"spec": {"count": "x\n"}}, "invalid literal for int"),
+    "a string that is no number": ({"spec": {"count": "x\n"}}, "invalid literal for int"),
     "a zero": ({"spec": {"count": 1, "per": 0}}, "it has an unexpected structure: ZeroDivisionError"),
 }
 

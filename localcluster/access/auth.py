@@ -1,12 +1,13 @@
 """Authentication and authorization: bearer tokens, and rules in the shape of RBAC's.
 
-A user without rules may do everything; with rules, only what one of them allows. Tokens are compared in constant time
-and never appear in an answer.
+A user without rules may do everything; with rules, only what one of them allows. Service accounts get theirs from the
+cluster's roles and bindings. Tokens are compared in constant time and appear in no answer but that to a TokenRequest.
 """
 
 import hmac
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Protocol
 
 from config.api.meta import Obj
 from localcluster.kinds.api_errors import ApiError, qualified, quoted, unauthorized
@@ -45,14 +46,14 @@ class Allow:
     paths: tuple[str, ...] = ()
 
     def covers(self, wanted: Attributes) -> bool:
-        """Tell whether the rule allows the request."""
+        """Return whether the rule allows the request."""
         if not _has(self.verbs, wanted.verb):
             return False
         if wanted.path:
             return any(_matches_path(pattern, wanted.path) for pattern in self.paths)
         return (
             _has(self.groups, wanted.group)
-            and _has(self.resources, wanted.full_resource)
+            and (_has(self.resources, wanted.full_resource) or _has_subresource(self.resources, wanted.subresource))
             and (not self.namespaces or wanted.namespace in self.namespaces)
             and (not self.names or wanted.name in self.names)
         )
@@ -60,6 +61,10 @@ class Allow:
 
 def _has(allowed: tuple[str, ...], wanted: str) -> bool:
     return ANY in allowed or wanted in allowed
+
+
+def _has_subresource(allowed: tuple[str, ...], subresource: str) -> bool:
+    return bool(subresource) and f"{ANY}/{subresource}" in allowed
 
 
 def _matches_path(pattern: str, path: str) -> bool:
@@ -86,10 +91,10 @@ class TokenUser:
     groups: tuple[str, ...] = ()
     rules: tuple[Allow, ...] | None = None
     audiences: tuple[str, ...] = (SERVER_AUDIENCE,)
-    """For whom the token was made."""
+    """For which audiences the token was made."""
 
     def may(self, wanted: Attributes) -> bool:
-        """Tell whether the user may do this; discovery and self-reviews are open to every user."""
+        """Return whether the user may do this; discovery and self-reviews are open to every user."""
         if self.rules is None:
             return True
         return any(rule.covers(wanted) for rule in (*self.rules, DISCOVERY, SELF_REVIEWS))
@@ -99,11 +104,22 @@ class TokenUser:
         return {"username": self.name, "groups": [*self.groups, "system:authenticated"]}
 
 
-class Users:
-    """All users of a cluster."""
+class UserSource(Protocol):
+    """Users that come and go with the cluster's objects."""
 
-    def __init__(self, users: Iterable[TokenUser]) -> None:
+    def by_token(self, token: str) -> TokenUser | None:
+        """Return the user with this token, if there is one now."""
+
+    def by_name(self, user: str) -> TokenUser | None:
+        """Return the user with this name, if there is one now."""
+
+
+class Users:
+    """All users of a cluster: those it was started with, and its service accounts."""
+
+    def __init__(self, users: Iterable[TokenUser], accounts: UserSource) -> None:
         self._users = tuple(users)
+        self._accounts = accounts
         self._known_headers: dict[str, TokenUser] = {}
 
     def authenticate(self, authorization: str) -> TokenUser:
@@ -112,14 +128,22 @@ class Users:
         if known is not None:
             return known
         scheme, _, token = authorization.partition(" ")
-        user = self.by_token(token.strip()) if scheme.lower() == "bearer" else None
-        if user is None:
+        if scheme.lower() != "bearer":
             raise unauthorized()
-        self._known_headers[authorization] = user
-        return user
+        user = self._lasting(token.strip())
+        if user is not None:
+            self._known_headers[authorization] = user
+            return user
+        account = self._accounts.by_token(token.strip())
+        if account is None or SERVER_AUDIENCE not in account.audiences:
+            raise unauthorized()
+        return account
 
     def by_token(self, token: str) -> TokenUser | None:
-        """Return the user with this token, if there is one."""
+        """Return the user with this token, if there is one; for whom the token was made is not judged."""
+        return self._lasting(token) or self._accounts.by_token(token)
+
+    def _lasting(self, token: str) -> TokenUser | None:
         found = None
         for user in self._users:
             if hmac.compare_digest(user.token.encode(), token.encode()):
@@ -128,7 +152,7 @@ class Users:
 
     def by_name(self, name: str) -> TokenUser | None:
         """Return the user with this name, if there is one."""
-        return next((user for user in self._users if user.name == name), None)
+        return next((user for user in self._users if user.name == name), None) or self._accounts.by_name(name)
 
 
 def refuse_if_forbidden(user: TokenUser, wanted: Attributes) -> None:

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from config.api.meta import Obj
+from localcluster.access.auth import ANY, DISCOVERY, SELF_REVIEWS, SERVER_AUDIENCE, Allow, Attributes, TokenUser, Users
 from localcluster.kinds.api_errors import bad_request, invalid
 from localcluster.kinds.structural import errors
-from localcluster.serving.auth import ANY, DISCOVERY, SELF_REVIEWS, SERVER_AUDIENCE, Allow, Attributes, TokenUser, Users
 
 AUTHORIZATION = "authorization.k8s.io"
 AUTHENTICATION = "authentication.k8s.io"
