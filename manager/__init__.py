@@ -1,1 +1,1 @@
-"""Composition: loops, CLI, metrics. Nothing of ours imports this package."""
+"""Composition: loops, CLI, metrics. No other package imports this one."""

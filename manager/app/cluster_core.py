@@ -1,14 +1,17 @@
 """What every daemon is built on: the hub, the workers, and the Workloads that wait to be reconciled."""
 
 import asyncio
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from config.api.identifiers import WorkerName
 from config.api.meta import ObjectKey
 from config.kubeconfig.access import ClusterAccess
 from config.sections.settings import Configuration
 from gates.jobs.kinds import JobKind
 from gates.model.marks import HubIdentity
 from manager.app.cluster_events import ClusterEvents
+from manager.app.connection_log import ConnectionLog
 from manager.app.reload_targets import Reconfigurable
 from manager.app.worker_factory import ModelOptions, WorkerLinkFactory
 from manager.base.from_configuration import KueueConfigurations
@@ -17,12 +20,13 @@ from manager.clusters.cluster_identity import ClusterIdentities
 from manager.clusters.fleet import Fleet
 from manager.clusters.hub import HubLink
 from manager.clusters.lost_workers import LostWorkers
-from manager.clusters.worker import WorkerContext
-from manager.logging.logs import get_log
+from manager.clusters.worker_context import WorkerContext
+from manager.clusters.worker_table import ConfiguredWorkers
 from manager.queueing.queue import KeyedQueue
 from workerclient.base.backoff import Jitter
 from workerclient.base.clock import Clock
-from workerclient.cluster import ClientContext, ConnectionReport, ConnectionState
+from workerclient.cluster import ClientContext
+from workerclient.objects.connection_report import ConnectionReport, ConnectionState
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +53,13 @@ class ClusterCore:
         self.events = ClusterEvents()
         self.connected = asyncio.Event()
         """Set once the hub's caches were complete for the first time."""
+        self._connection_log = ConnectionLog()
         self.events.hub_connection.subscribe(self._note_hub)
+        self.events.worker_connection.subscribe(self._note_worker)
+        self.events.worker_changed.subscribe(self._note_worker)
         self.workloads = KeyedQueue[ObjectKey](self.clock)
         """The Workloads to reconcile."""
+        self._configured = ConfiguredWorkers(configuration)
         self.hub = HubLink(
             access,
             context,
@@ -60,11 +68,12 @@ class ClusterCore:
             options.kinds,
             self.events.of_hub(),
             follow_profiles=configuration.cluster_profiles.enabled,
+            configured=self._configured,
         )
         self.lost_workers = LostWorkers(self.hub, context, configuration)
         self.kueues = KueueConfigurations(configuration)
         self._sources = WorkerSources(configuration, self.hub)
-        self._loader = AccessLoader(self.hub.client, configuration)
+        self._loader = AccessLoader(self.hub.client, configuration, context.in_thread)
         self.identities = self._identities() if options.acts else None
         self._factory = self._link_factory(configuration, options)
         self.fleet = Fleet(
@@ -91,7 +100,13 @@ class ClusterCore:
     @property
     def reconfigurable(self) -> tuple[Reconfigurable, ...]:
         """Return the parts that read the configuration."""
-        return (self._sources, self._loader, self.lost_workers, LinkUpdates(self._factory, self.fleet))
+        return (
+            self._configured,
+            self._sources,
+            self._loader,
+            self.lost_workers,
+            LinkUpdates(self._factory, self.fleet),
+        )
 
     def unready(self) -> str:
         """Return why the hub cannot be read; empty while it can."""
@@ -131,16 +146,23 @@ class ClusterCore:
             self.identities,
             asks_permissions=options.acts,
         )
-        models = ModelOptions(with_pods=options.acts, tells_victims=not options.acts)
-        return WorkerLinkFactory(configuration, self.kueues, shared, self._workloads_on_hub, models)
+        models = ModelOptions(with_pods=options.acts, reports_victims=not options.acts)
+        return WorkerLinkFactory(configuration, self.kueues, shared, self._workloads_on_hub, models, self._renew)
+
+    def _renew(self, names: Iterable[WorkerName]) -> None:
+        self.fleet.renew(names)
 
     def _workloads_on_hub(self) -> int:
         return len(self.hub.workloads.cache)
 
     def _note_hub(self, report: ConnectionReport) -> None:
-        get_log().info("hub.connection", state=report.connection, message=report.message)
+        self._connection_log.note_hub(report)
         if report.connection is ConnectionState.CONNECTED:
             self.connected.set()
+
+    def _note_worker(self, name: WorkerName) -> None:
+        link = self.fleet.links.get(name)
+        self._connection_log.note_worker(name, link.report if link is not None else None)
 
 
 class LinkUpdates:

@@ -7,12 +7,13 @@ does not exist yet.
 from collections.abc import Callable
 from typing import Generic, ParamSpec, Protocol
 
+from config.api.identifiers import WorkerName
 from config.api.meta import ObjectKey
 from gates.jobs.kinds import JobKind
 from manager.clusters.hub import HubNotices
-from manager.clusters.worker import Notices
+from manager.clusters.worker_context import Notices
 from workerclient.base.kind import ApiKind
-from workerclient.cluster import ConnectionReport
+from workerclient.objects.connection_report import ConnectionReport
 
 P = ParamSpec("P")
 
@@ -52,7 +53,7 @@ class ClusterEventHandler(Protocol):
         """Handle a changed MultiKueueConfig."""
         ...
 
-    def cluster(self, name: str) -> None:
+    def cluster(self, name: WorkerName) -> None:
         """Handle a changed MultiKueueCluster."""
         ...
 
@@ -68,7 +69,7 @@ class ClusterEventHandler(Protocol):
         """Handle that the hub was restored to an earlier state."""
         ...
 
-    def remote_workload(self, cluster: str, key: ObjectKey) -> None:
+    def remote_workload(self, cluster: WorkerName, key: ObjectKey) -> None:
         """Handle a changed replica, or news about its forecast."""
         ...
 
@@ -76,8 +77,12 @@ class ClusterEventHandler(Protocol):
         """Handle a changed job of a worker, which names these Workloads."""
         ...
 
-    def worker(self, name: str) -> None:
+    def worker(self, name: WorkerName) -> None:
         """Handle that a worker came, changed or went."""
+        ...
+
+    def worker_remark(self, name: WorkerName) -> None:
+        """Handle that there is something else to say about a worker, which changes nothing for its Workloads."""
         ...
 
 
@@ -89,15 +94,17 @@ class ClusterEvents:
         self.hub_job: ClusterEvent[[JobKind, ObjectKey]] = ClusterEvent()
         self.check: ClusterEvent[[str]] = ClusterEvent()
         self.config: ClusterEvent[[str]] = ClusterEvent()
-        self.cluster: ClusterEvent[[str]] = ClusterEvent()
+        self.cluster: ClusterEvent[[WorkerName]] = ClusterEvent()
         self.source: ClusterEvent[[]] = ClusterEvent()
         self.hub_connection: ClusterEvent[[ConnectionReport]] = ClusterEvent()
         self.hub_new_history: ClusterEvent[[ApiKind]] = ClusterEvent()
-        self.remote_workload: ClusterEvent[[str, ObjectKey]] = ClusterEvent()
+        self.remote_workload: ClusterEvent[[WorkerName, ObjectKey]] = ClusterEvent()
         self.remote_job: ClusterEvent[[JobKind, ObjectKey, tuple[ObjectKey, ...]]] = ClusterEvent()
-        self.worker_connection: ClusterEvent[[str]] = ClusterEvent()
+        self.worker_connection: ClusterEvent[[WorkerName]] = ClusterEvent()
         """A worker was connected or lost."""
-        self.worker_changed: ClusterEvent[[str]] = ClusterEvent()
+        self.worker_remark: ClusterEvent[[WorkerName]] = ClusterEvent()
+        """What a worker's condition says changed, and nothing else."""
+        self.worker_changed: ClusterEvent[[WorkerName]] = ClusterEvent()
         """A worker was added, refused or removed, or is another cluster."""
 
     def subscribe(self, handler: ClusterEventHandler) -> None:
@@ -113,7 +120,15 @@ class ClusterEvents:
         self.remote_workload.subscribe(handler.remote_workload)
         self.remote_job.subscribe(handler.remote_job)
         self.worker_connection.subscribe(handler.worker)
+        self.worker_remark.subscribe(handler.worker_remark)
         self.worker_changed.subscribe(handler.worker)
+
+    def subscribe_viewers(self, on_workload: Callable[[ObjectKey], None], on_worker: Callable[[], None]) -> None:
+        """Call handlers that show what changed: a Workload anywhere, or a worker."""
+        self.hub_workload.subscribe(on_workload)
+        self.remote_workload.subscribe(lambda _worker, key: on_workload(key))
+        self.worker_connection.subscribe(lambda _worker: on_worker())
+        self.worker_changed.subscribe(lambda _worker: on_worker())
 
     def of_hub(self) -> HubNotices:
         """Return what the connection to the hub reports to."""
@@ -130,4 +145,4 @@ class ClusterEvents:
 
     def of_workers(self) -> Notices:
         """Return what the connections to workers report to."""
-        return Notices(self.remote_workload, self.remote_job, self.worker_connection)
+        return Notices(self.remote_workload, self.remote_job, self.worker_connection, self.worker_remark)

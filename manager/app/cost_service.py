@@ -1,4 +1,4 @@
-"""Runs the cost controller by itself: from a configuration to the end of the process."""
+"""Runs the cost controller alone: from a configuration to the end of the process."""
 
 import asyncio
 import os

@@ -7,6 +7,7 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry
 
+from config.api.identifiers import ClusterUID
 from config.api.meta import ObjectKey
 from config.kubeconfig.access import ClusterAccess
 from config.sections.settings import Configuration
@@ -42,6 +43,7 @@ from manager.upkeep.credential_expiry import CredentialWatch
 from manager.upkeep.garbage import GarbageCollector
 from manager.upkeep.hub_permissions import HubPermissions
 from manager.upkeep.rivals import Rivals
+from manager.upkeep.stranded_jobs import StrandedJobs
 from workerclient.base.errors import ClusterError
 from workerclient.cluster import ClientContext, ClusterClient
 from workerclient.questions.preflight import Need
@@ -58,7 +60,7 @@ async def identify(configuration: Configuration, access: ClusterAccess, context:
         raise StartupError(f"cannot identify the hub (reading namespace kube-system failed): {error}") from error
     finally:
         await client.close()
-    uid = str(namespace["metadata"]["uid"])
+    uid = ClusterUID(str(namespace["metadata"]["uid"]))
     return HubIdentity(configuration.hub.origin or f"hub-{uid}", uid)
 
 
@@ -98,21 +100,24 @@ class Daemon:
         gauges = GaugeSources(lambda: self.may_act, core, loop.slots, loop.listener, self.forecasts)
         self.metrics.registry.register(DaemonGauges(gauges))
         self.inspector = self._inspector(configuration)
+        core.events.subscribe_viewers(self.inspector.streams.mark, self.inspector.streams.feed.mark_all)
         self._permissions = HubPermissions(core.hub.client, _needs_on_hub(configuration), core.context)
         self._conditions = ActiveConditions(
             core.hub, core.fleet, self.conditions, self._rivals, core.clock, core.jitter, core.context.on_retry
         )
+        stranded = StrandedJobs(core.hub, core.fleet, core.lost_workers, self._rules, core.clock)
         self.garbage = GarbageCollector(
-            core.hub, core.fleet, loop.worker_writer, loop.slots, identity, configuration, core.clock
+            core.hub, core.fleet, loop.worker_writer, loop.slots, identity, configuration, core.clock, stranded
         )
         self._reload_targets = self._reached_by_reload(access)
 
     def _inspector(self, configuration: Configuration) -> Inspector:
-        core, state = self.core, DaemonState(lambda: self.may_act, configuration.journal.path)
+        core, leader, decisions = self.core, self._leadership.leader, self.loop.decisions
+        state = DaemonState(lambda: self.may_act, configuration.journal.path, leader=leader, decisions=decisions)
         return Inspector(core.hub, core.fleet, self.loop.snapshots, self._rules, self.forecasts, core.clock, state)
 
     def _reached_by_reload(self, access: ClusterAccess) -> ReloadTargets:
-        forecasts = () if self.forecasts is None else (self.forecasts,)
+        forecasts = () if self.forecasts is None else (self.forecasts.history,)
         costs = () if self._costs is None else (self._costs,)
         return ReloadTargets(
             access,
@@ -125,6 +130,7 @@ class Daemon:
             ),
             self.router.everything,
             self.core.kueues,
+            self.core.context.in_thread,
         )
 
     @property
@@ -164,7 +170,7 @@ class Daemon:
 
     @property
     def may_act(self) -> bool:
-        """Tell whether this instance may act now."""
+        """Return whether this instance may act now."""
         return self.elected.is_set() and self._leadership.may_write()
 
     @property
@@ -213,7 +219,7 @@ class Daemon:
         await self.fleet.settled.wait()
         async with asyncio.TaskGroup() as group:
             group.create_task(self.workloads.serve(self.loop.reconciler.reconcile))
-            group.create_task(self.conditions.serve(self._conditions.look))
+            group.create_task(self.conditions.serve(self._conditions.reconcile))
             group.create_task(self.garbage.run())
             group.create_task(self.core.write_records())
             group.create_task(CredentialWatch(self.fleet.links, self.core.clock).run())

@@ -4,6 +4,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from config.api.identifiers import WorkerName
 from config.api.meta import ObjectKey
 from engine.vocabulary.gate_dialect import GateDialect
 from gates.jobs.kinds import JobKind
@@ -19,7 +20,7 @@ from manager.reconcile.reconciler import WorkloadMemory
 from manager.upkeep.conditions import ConditionOwner, ConditionTarget
 from manager.upkeep.rivals import Rivals
 from workerclient.base.kind import ApiKind
-from workerclient.cluster import ConnectionReport, ConnectionState
+from workerclient.objects.connection_report import ConnectionReport, ConnectionState
 
 _UNHEARD_OF: Final = object()
 
@@ -60,8 +61,9 @@ class EventRouter:
         record = self._hub.workload(key)
         if isinstance(record, HubRecord):
             self._rivals.check_writer(record)
-        for sibling in self._hub.sharing(record) if isinstance(record, HubRecord) else ():
-            self._wake(sibling)
+        if isinstance(record, HubRecord):
+            for other in (*self._hub.sharing(record), *self._hub.grouped_with(record)):
+                self._wake(other)
 
     def hub_job(self, kind: JobKind, key: ObjectKey) -> None:
         """Reconcile the Workloads of a job."""
@@ -97,25 +99,29 @@ class EventRouter:
     def _workloads_of(self, check: str, delay: float = 0.0) -> None:
         self._workloads.add_all((ConditionOwner.CHECK, check), lambda: self._hub.workloads_with(check), delay)
 
-    def _copies_on(self, cluster: str, delay: float = 0.0) -> None:
+    def _copies_on(self, cluster: WorkerName, delay: float = 0.0) -> None:
         self._workloads.add_all((ConditionOwner.CLUSTER, cluster), lambda: self._copies(cluster), delay)
 
-    def _copies(self, cluster: str) -> Iterable[ObjectKey]:
+    def _copies(self, cluster: WorkerName) -> Iterable[ObjectKey]:
         link = self._fleet.links.get(cluster)
         return list(link.workloads.cache) if link is not None else ()
 
     def _is_news(self, kind: str, name: str, means: Hashable) -> bool:
-        """Tell whether an object means something else than when it was last asked about."""
+        """Return whether an object means something else than when it was last asked about."""
         known = self._means.get((kind, name), _UNHEARD_OF)
         self._means[(kind, name)] = means
         return known != means
 
-    def cluster(self, name: str) -> None:
+    def cluster(self, name: WorkerName) -> None:
         """Examine a worker's source, unless only the status of its MultiKueueCluster changed."""
         cluster = self._hub.clusters.cache.get(ObjectKey("", name))
         means = (cluster.uid, cluster.generation) if isinstance(cluster, ClusterRecord) else None
         if self._is_news(ConditionOwner.CLUSTER, name, means):
             self._fleet.poke()
+        traits = (cluster.labels, cluster.is_cordoned) if isinstance(cluster, ClusterRecord) else None
+        if self._is_news("traits", name, traits):
+            self._fleet.review_identities()
+            self._checks(self._hub.our_checks())
         self._conditions.add(ConditionTarget(ConditionOwner.CLUSTER, name))
 
     def source(self) -> None:
@@ -145,7 +151,7 @@ class EventRouter:
 
     # --- workers
 
-    def remote_workload(self, cluster: str, key: ObjectKey) -> None:
+    def remote_workload(self, cluster: WorkerName, key: ObjectKey) -> None:
         """Reconcile the hub Workload of a replica; one that asks for its gate passes the others."""
         link = self._fleet.links.get(cluster)
         replica = link.replica(key) if link is not None else None
@@ -156,10 +162,14 @@ class EventRouter:
 
     def remote_job(self, kind: JobKind, key: ObjectKey, named: tuple[ObjectKey, ...]) -> None:
         """Reconcile the Workloads of a remote job."""
-        for workload in {*named, *self._hub.workloads_of_job(kind, key)}:
+        for workload in dict.fromkeys((*named, *self._hub.workloads_of_job(kind, key))):
             self._wake(workload)
 
-    def worker(self, name: str) -> None:
+    def worker_remark(self, name: WorkerName) -> None:
+        """Write a worker's condition again."""
+        self._conditions.add(ConditionTarget(ConditionOwner.CLUSTER, name))
+
+    def worker(self, name: WorkerName) -> None:
         """Reconcile everything that depends on a worker: it came, went, or is another one now."""
         self._fleet.note_connection(name)
         self._conditions.add(ConditionTarget(ConditionOwner.CLUSTER, name))

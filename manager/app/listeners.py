@@ -11,6 +11,7 @@ from manager.reconcile.forecasts import Forecasts
 from manager.reconcile.reconciliation import ExecutedAction, Listeners, Reconciliation
 from manager.telemetry.action_log import log_executed
 from manager.telemetry.metrics_listener import MetricsListener
+from manager.telemetry.recent_decisions import RecentDecisions
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,17 +24,19 @@ class Observers:
     on_forgotten: Callable[[ObjectKey], None] | None = None
     on_executed: Callable[[ExecutedAction], None] | None = None
 
-    def listeners(self, forecasts: Forecasts | None, metrics: MetricsListener) -> Listeners:
+    def listeners(self, forecasts: Forecasts | None, metrics: MetricsListener, decisions: RecentDecisions) -> Listeners:
         """Return everything that listens to the reconciler."""
-        tell = self.on_decision
+        report = self.on_decision
         reconciled: list[Callable[[Reconciliation], None]] = [metrics.note_reconciliation]
-        reconciled += [] if tell is None else [lambda done: tell(done.group, done.decision)]
+        reconciled += [] if report is None else [lambda done: report(done.group, done.decision)]
         reconciled += [] if self.on_reconciliation is None else [self.on_reconciliation]
         records = [] if self.on_forecast is None else [self.on_forecast]
         endings = [metrics.forget, *([] if self.on_forgotten is None else [self.on_forgotten])]
-        executed = [metrics.note_executed, log_executed, *([] if self.on_executed is None else [self.on_executed])]
+        executed: list[Callable[[ExecutedAction], None]]
+        executed = [metrics.note_executed, log_executed, decisions.note_executed]
+        executed += [] if self.on_executed is None else [self.on_executed]
         if forecasts is not None:
-            records.append(lambda _key, record: forecasts.note_record(record))
+            records.append(lambda _key, record: forecasts.history.note_record(record))
             endings.append(forecasts.forget)
         return Listeners(
             tuple(reconciled),

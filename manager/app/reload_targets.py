@@ -4,13 +4,14 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from typing import Protocol
 
+from config.api.identifiers import WorkerName
 from config.kubeconfig.access import ClusterAccess
 from config.sections.settings import Configuration
 from engine.objects.configuration import KueueConfiguration
 from manager.base.errors import StartupError
 from manager.base.from_configuration import KueueConfigurations, kueues_of
 from workerclient.transport.endpoint import endpoint_for
-from workerclient.transport.file_threads import in_file_thread
+from workerclient.transport.file_threads import ThreadRunner, in_file_thread
 
 ChangeHub = Callable[[ClusterAccess], Awaitable[None] | None]
 """Goes on with another address or identity of the hub."""
@@ -34,9 +35,11 @@ class ReloadTargets:
         on_hub_change: Iterable[ChangeHub],
         on_end: Callable[[], None],
         kueues: KueueConfigurations | None = None,
+        in_thread: ThreadRunner = in_file_thread,
     ) -> None:
         """`on_hub_change` is called for other access to the hub than this, `on_end` after every reload."""
         self._kueues = kueues
+        self._in_thread = in_thread
         self._access = access
         self._parts = tuple(parts)
         self._on_hub_change = tuple(on_hub_change)
@@ -47,15 +50,15 @@ class ReloadTargets:
     ) -> Callable[[], Awaitable[None]]:
         """Check what may change, and return what applies it; raises `StartupError` if it cannot be used."""
         if access is not None:
-            await in_file_thread((self, "hub"), check_usable, access)
-        kueues = {} if self._kueues is None else await in_file_thread((self, "kueues"), kueues_of, configuration)
+            await self._in_thread((self, "hub"), check_usable, access)
+        kueues = {} if self._kueues is None else await self._in_thread((self, "kueues"), kueues_of, configuration)
         return partial(self._apply, configuration, access, kueues)
 
     async def _apply(
         self,
         configuration: Configuration,
         access: ClusterAccess | None,
-        kueues: Mapping[str, KueueConfiguration],
+        kueues: Mapping[WorkerName, KueueConfiguration],
     ) -> None:
         if self._kueues is not None:
             self._kueues.replace(kueues)

@@ -25,6 +25,7 @@ Prepare = Callable[[Configuration, Access], Awaitable[Callable[[], Awaitable[Non
 """Makes ready for another configuration, and returns what goes over to it; raises `StartupError` if that cannot be."""
 
 REFUSED: Final = "configuration.refused"
+STAYS_IN_FORCE: Final = "the configuration that was read before stays in force"
 RELOADED: Final = "configuration.reloaded"
 
 
@@ -77,7 +78,7 @@ class Reloading(Generic[Access]):
         return True
 
     def _refuse(self, problem: str) -> bool:
-        get_log().error(REFUSED, problem=problem, message="the configuration that was read before stays in force")
+        get_log().error(REFUSED, problem=problem, message=STAYS_IN_FORCE)
         self._tell(was_used=False)
         return False
 

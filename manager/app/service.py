@@ -5,7 +5,8 @@ import os
 import random
 import signal
 import socket
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Protocol
@@ -28,7 +29,9 @@ from manager.journal.writer import Journal, JournalLimits
 from manager.logging.logs import configure_logging, get_log
 from manager.metrics.process import ProcessMetrics
 from manager.metrics.retries import RetryMetrics
+from manager.process.cyclic_collection import collect_rarely
 from manager.process.event_loop import new_loop
+from manager.process.loop_watch import LoopWatch
 from manager.process.systemd import Supervisor
 from manager.serving.endpoints import Endpoints
 from manager.serving.inspection import Inspector
@@ -39,11 +42,13 @@ from workerclient.base.clock import Clock
 from workerclient.cluster import ClientContext
 from workerclient.transport.incluster import in_cluster_access
 
+NO_HUB_KUBECONFIG: Final = "hub.kubeconfig is not set"
 _DRAIN_SECONDS: Final = 10.0
 
 
 def run(service: Coroutine[None, None, None]) -> None:
     """Run a service as the business of this process."""
+    collect_rarely()
     with asyncio.Runner(loop_factory=new_loop) as runner:
         runner.run(service)
 
@@ -80,13 +85,24 @@ async def serve(configuration: Configuration, observers: Observers | None = None
             followers = Followers((endpoints.prepare, daemon.prepare), process.reloads.note)
             reloading = Reloading(configuration, reread, hub_access, followers) if reread is not None else None
             asked = Signals(stopped, hung_up)
-            await run_until(daemon, asked, supervisor, client_context.clock, socket, reloading)
+            async with watched_loop(client_context.clock, process.note_hold):
+                await run_until(daemon, asked, supervisor, client_context.clock, socket, reloading)
         finally:
             if journal is not None:
                 journal.close()
             if traces is not None:
                 traces.close()
     get_log().info("daemon.stopped")
+
+
+@asynccontextmanager
+async def watched_loop(clock: Clock, note: Callable[[float], None]) -> AsyncIterator[None]:
+    """Note how long the event loop is held during the enclosed block."""
+    watching = asyncio.create_task(LoopWatch(clock, note).run())
+    try:
+        yield
+    finally:
+        watching.cancel()
 
 
 def stop_signal() -> asyncio.Event:
@@ -112,12 +128,14 @@ def endpoints_of(configuration: Configuration, access: ClusterAccess | None, con
 
 
 def journal_of(configuration: Configuration, context: ClientContext) -> Journal | None:
-    """Return the journal that the configuration asks for; it does nothing yet."""
+    """Return the journal that the configuration asks for; it writes nothing yet. Raises `TakenPathError`."""
     section = configuration.journal
     if section.path is None:
         return None
     clock, limits = context.clock, JournalLimits(section.max_age, section.max_size)
-    return Journal(section.path, limits, clock.now_ns, clock.monotonic, context.jitter, context.on_retry)
+    journal = Journal(section.path, limits, clock.now_ns, clock.monotonic, context.jitter, context.on_retry)
+    journal.claim()
+    return journal
 
 
 def traces_of(configuration: Configuration) -> Traces | None:
@@ -129,8 +147,11 @@ def traces_of(configuration: Configuration) -> Traces | None:
 def _observed(journal: Journal | None, traces: Traces | None, observers: Observers) -> Observers:
     if traces is not None:
         observers = replace(observers, on_executed=traces.note_executed)
-    if journal is None:
-        return observers
+    return observers if journal is None else journaled(journal, observers)
+
+
+def journaled(journal: Journal, observers: Observers) -> Observers:
+    """Let a journal take what the daemon decides and forecasts."""
     return replace(
         observers,
         on_reconciliation=journal.note_reconciliation,
@@ -141,7 +162,7 @@ def _observed(journal: Journal | None, traces: Traces | None, observers: Observe
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """What the process was told."""
+    """Which signals the process got."""
 
     stopped: asyncio.Event
     hung_up: asyncio.Event
@@ -248,4 +269,4 @@ def hub_access(configuration: Configuration) -> ClusterAccess:
     except KubeconfigError as error:
         raise StartupError(f"hub.kubeconfig: {error}") from error
     except ValueError as error:
-        raise StartupError(f"hub.kubeconfig is not set, and {error}") from error
+        raise StartupError(f"{NO_HUB_KUBECONFIG}, and {error}") from error

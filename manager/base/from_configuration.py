@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 
+from config.api.identifiers import WorkerName
 from config.api.meta import NANOSECONDS
 from config.sections.settings import Configuration
 from engine.objects.configuration import KueueConfiguration
-from gates.model.settings import Dispatcher, GatePolicy, Settings, UngatedPolicy
+from engine.versions.profiles import profile_of
+from gates.model.settings import DEFAULT_UNGATED, Dispatcher, GatePolicy, GiveUpState, Settings, UngatedPolicy
 from manager.base.errors import StartupError
 from manager.base.kueue_configuration import KueueConfigurationError, load_kueue_configuration
 from workerclient.transport.budget import BudgetLimits
@@ -28,27 +30,36 @@ def settings_of(configuration: Configuration) -> Settings:
         grace_ns=_ns(gates.grace_period.total_seconds()),
         skip_futile=gates.skip_futile,
         forecast_round_ns=_ns(dispatcher.forecast_round_timeout.total_seconds()),
+        give_up_after_ns=_ns(dispatcher.give_up_after.total_seconds()),
+        give_up_state=GiveUpState(dispatcher.give_up_state),
     )
 
 
-def policies_of(configuration: Configuration) -> Mapping[str, UngatedPolicy]:
+def policies_of(configuration: Configuration) -> Mapping[WorkerName, UngatedPolicy]:
     """Return what to do with each worker whose Kueue does not know gates."""
     return {worker.name: UngatedPolicy(worker.gates_unsupported) for worker in configuration.workers}
 
 
-def budget_of(configuration: Configuration, name: str) -> BudgetLimits:
+def ungated_policy_of(configuration: Configuration, name: WorkerName) -> UngatedPolicy:
+    """Return what to do with a worker while its Kueue is not known to honour gates."""
+    options = configuration.worker(name)
+    return UngatedPolicy(options.gates_unsupported) if options is not None else DEFAULT_UNGATED
+
+
+def budget_of(configuration: Configuration, name: WorkerName) -> BudgetLimits:
     """Return what may be asked of a worker."""
     options = configuration.worker(name)
     return BudgetLimits(float(options.qps), options.burst) if options is not None else BudgetLimits()
 
 
-def kueues_of(configuration: Configuration) -> Mapping[str, KueueConfiguration]:
-    """Return the Kueue Configurations that are known, by worker."""
+def kueues_of(configuration: Configuration) -> Mapping[WorkerName, KueueConfiguration]:
+    """Return the Kueue Configurations that are known, by worker: from files, or the defaults of a version."""
     found = {}
     for index, worker in enumerate(configuration.workers):
-        if worker.kueue_configuration is not None:
+        if worker.kueue_configuration is not None or worker.kueue_version is not None:
             try:
-                found[worker.name] = load_kueue_configuration(worker.kueue_configuration)
+                profile = profile_of(worker.kueue_version)
+                found[worker.name] = load_kueue_configuration(worker.kueue_configuration, profile)
             except KueueConfigurationError as error:
                 raise StartupError(f"workers[{index}].kueueConfiguration: {error}") from error
     return found
@@ -61,16 +72,16 @@ class KueueConfigurations:
         """Read the files; raises `StartupError`."""
         self._by_worker = kueues_of(configuration)
 
-    def replace(self, by_worker: Mapping[str, KueueConfiguration]) -> None:
+    def replace(self, by_worker: Mapping[WorkerName, KueueConfiguration]) -> None:
         """Go on with what was read again."""
         self._by_worker = by_worker
 
-    def of(self, worker: str) -> KueueConfiguration | None:
-        """Return the Configuration of a worker; None if no file of it is named."""
+    def of(self, worker: WorkerName) -> KueueConfiguration | None:
+        """Return the Configuration of a worker; None if neither a file nor its version is named."""
         return self._by_worker.get(worker)
 
-    def workers(self) -> frozenset[str]:
-        """Return the workers whose file is named."""
+    def workers(self) -> frozenset[WorkerName]:
+        """Return the workers whose file or version is named."""
         return frozenset(self._by_worker)
 
 

@@ -15,6 +15,7 @@ CONFIGS: Final = ApiKind(KUEUE_GROUP, "v1beta2", "MultiKueueConfig", "multikueue
 CLUSTERS: Final = ApiKind(KUEUE_GROUP, "v1beta2", "MultiKueueCluster", "multikueueclusters", namespaced=False)
 SECRETS: Final = ApiKind("", "v1", "Secret", "secrets")
 CONFIG_MAPS: Final = ApiKind("", "v1", "ConfigMap", "configmaps")
+DEPLOYMENTS: Final = ApiKind("apps", "v1", "Deployment", "deployments")
 NAMESPACES: Final = ApiKind("", "v1", "Namespace", "namespaces", namespaced=False)
 PROFILES: Final = ApiKind("multicluster.x-k8s.io", "v1alpha1", "ClusterProfile", "clusterprofiles")
 LEASES: Final = ApiKind("coordination.k8s.io", "v1", "Lease", "leases")

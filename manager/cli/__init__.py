@@ -12,7 +12,9 @@ def main() -> NoReturn:
         sys.stderr.write("".join(f"error: {problem}\n" for problem in problems))
         sys.exit(1)
     from manager.cli.app import app
+    from manager.cli.display.streams import prepare_streams
 
+    prepare_streams()
     app(prog_name=program_name(sys.argv[0]))
     sys.exit(0)
 

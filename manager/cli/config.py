@@ -11,9 +11,11 @@ from config.names import CONFIG_FILE, CONFIG_FILE_VARIABLE
 from config.types.syntax import printable
 from manager.cli.conventions.configuration import default_file
 from manager.cli.conventions.exits import Exit
+from manager.cli.conventions.group import CommandGroup
 from manager.cli.conventions.optiongroups import with_option_groups
 from manager.cli.conventions.options import Form, Presentation
 from manager.cli.conventions.output import Report, as_json, show
+from manager.cli.examples import examples_of
 
 if TYPE_CHECKING:
     from config.loading.loading import Loaded
@@ -24,22 +26,25 @@ STANDARD_INPUT = Path("/dev/stdin")
 app = typer.Typer(
     name="config",
     help="Check the configuration; print its defaults and its schema.",
+    cls=CommandGroup,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
-@app.command()
+@app.command(epilog=examples_of("config validate"))
 @with_option_groups
 def validate(
     file: Annotated[
         Path | None,
         typer.Argument(
-            help=f"The file, or - for standard input; by default ${CONFIG_FILE_VARIABLE}, else {CONFIG_FILE}."
+            metavar="FILE",
+            help=f"The file, or - for standard input; by default ${CONFIG_FILE_VARIABLE}, else {CONFIG_FILE}.",
         ),
     ] = None,
     *,
-    file_option: Annotated[Path | None, typer.Option("--file", "-f", help="The same as FILE.")] = None,
+    config: Annotated[Path | None, typer.Option("--config", "-c", metavar="FILE", help="The same as FILE.")] = None,
+    file_option: Annotated[Path | None, typer.Option("--file", "-f", hidden=True)] = None,
     kubeconfigs: Annotated[
         bool,
         typer.Option("--kubeconfigs", help="Also check the kubeconfig files it names against the policy."),
@@ -50,9 +55,10 @@ def validate(
     from config.loading.loading import load_configuration
     from config.reading.problems import ConfigurationError
 
-    if file and file_option:
-        raise typer.BadParameter("give the file once, as FILE or with --file")
-    path = file_option or file or default_file()
+    given = [each for each in (file, config, file_option) if each is not None]
+    if len(given) > 1:
+        raise typer.BadParameter("give the file once, as FILE or with --config")
+    path = given[0] if given else default_file()
     try:
         loaded = load_configuration(STANDARD_INPUT if str(path) == "-" else path, os.environ)
         _check_cost_model(loaded, path)
@@ -64,7 +70,7 @@ def validate(
     _show(path, (), loaded.warnings, presentation.output)
 
 
-@app.command()
+@app.command(epilog=examples_of("config defaults"))
 def defaults() -> None:
     """Print the default configuration with comments. It is a valid file to start from."""
     from config.loading.reference import commented_defaults
@@ -72,7 +78,7 @@ def defaults() -> None:
     typer.echo(commented_defaults(), nl=False)
 
 
-@app.command()
+@app.command(epilog=examples_of("config schema"))
 def schema() -> None:
     """Print the JSON Schema of the configuration file, for editors."""
     from config.loading.reference import json_schema

@@ -24,7 +24,7 @@ def complete() -> NoReturn:
 
 
 def candidates(words: list[str]) -> list[str]:
-    """Return what may stand in place of the last word, as the shells' own completion would offer it."""
+    """Return what may complete the last word, as the shells' own completion would offer it."""
     from manager.cli.app import app
 
     os.environ[_VARIABLE] = "complete_bash"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from config.api.meta import Obj
+from manager.cli.conventions.completion import complete_workload
 from manager.cli.conventions.errors import BadInputError, refusing
 from manager.cli.conventions.exits import Exit
 from manager.cli.conventions.optiongroups import with_option_groups
@@ -19,11 +20,18 @@ if TYPE_CHECKING:
 
 @with_option_groups
 def replay(
-    file: Annotated[Path, typer.Argument(help="A journal (journal.path), or a copy of one.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A journal (journal.path), or a copy of one.")],
     *,
     workload: Annotated[
-        str | None, typer.Option("--workload", "-w", help="Only decisions about this Workload, as NAMESPACE/NAME.")
+        str | None,
+        typer.Option(
+            "--workload",
+            metavar="NAMESPACE/NAME",
+            help="Only decisions about this Workload.",
+            autocompletion=complete_workload,
+        ),
     ] = None,
+    workload_before: Annotated[str | None, typer.Option("-w", hidden=True)] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print every decision.")] = False,
     presentation: Presentation,
 ) -> None:
@@ -31,6 +39,7 @@ def replay(
     from manager.journal.replay import replayed
     from manager.journal.schema import JournalError
 
+    workload = workload or workload_before
     is_screen = presentation.output in (Form.TABLE, Form.WIDE)
     made = differing = 0
     items: list[Obj] = []

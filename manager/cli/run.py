@@ -1,13 +1,14 @@
 """`turnstile run`: the daemon."""
 
 import os
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from manager.cli.conventions.configuration import ConfigFile, default_file
-from manager.cli.conventions.errors import CommandError
+from manager.cli.conventions.configuration import ConfigFile, existing_default_file
+from manager.cli.conventions.errors import BadInputError, CommandError
 from manager.cli.conventions.exits import Exit
 
 if TYPE_CHECKING:
@@ -49,10 +50,10 @@ def run_service(config: Path | None, serve: "Callable[[Configuration, Reread], C
     from config.loading.loading import load_configuration
     from config.reading.problems import ConfigurationError
     from manager.app import service
-    from manager.base.errors import StartupError
+    from manager.base.errors import StartupError, TakenPathError
     from manager.election.leadership import LeadershipLostError
 
-    reread = partial(load_configuration, config or default_file(), os.environ)
+    reread = partial(load_configuration, config or existing_default_file(), os.environ)
     try:
         loaded = reread()
     except ConfigurationError as error:
@@ -63,5 +64,18 @@ def run_service(config: Path | None, serve: "Callable[[Configuration, Reread], C
         typer.echo(f"warning: {warning}", err=True)
     try:
         service.run(serve(loaded.configuration, reread))
+    except TakenPathError as error:
+        _end(loaded.configuration, BadInputError(str(error)))
     except (StartupError, LeadershipLostError) as error:
-        raise CommandError(str(error)) from None
+        _end(loaded.configuration, CommandError(str(error)))
+
+
+def _end(configuration: "Configuration", error: CommandError) -> NoReturn:
+    """End with a line that whatever reads the log understands: of the log, unless a person is there to read it."""
+    from config.types.choices import LogFormat
+    from manager.logging.logs import get_log
+
+    if configuration.logging.format is not LogFormat.JSON or sys.stderr.isatty():
+        raise error
+    get_log().error("daemon.failed", error=str(error))
+    raise typer.Exit(error.code)

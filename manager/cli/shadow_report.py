@@ -5,23 +5,31 @@ from typing import Final
 
 from config.api.meta import Obj
 from config.types.syntax import printable
+from manager.cli.conventions.ages import span
 from manager.cli.conventions.output import TableColumn, table
 from manager.cli.conventions.terminal import TerminalScreen
+from manager.cli.display.fitting import Priority
 
 
 def lines_of(report: Obj, screen: TerminalScreen, *, is_wide: bool) -> list[str]:
     """Return the screen."""
-    lines = [f"warning: {_problem(problem)}" for problem in report.get("problems") or ()]
+    lines = [f"{_severity(problem)}: {_problem(problem)}" for problem in report["problems"]]
     totals, episodes = report["totals"], report["episodes"]
     if not totals["starts"]:
-        return [*map(printable, lines), "no worker has been allowed to preempt yet"]
+        return [*map(printable, lines), _NOTHING[report["observes"]]]
     starts = [{**start, "workload": episode["workload"]} for episode in episodes for start in episode["starts"]]
     closing = [*_breaches(episodes, totals["breaches"]), *_differences(episodes), *_totals(totals)]
     return [*map(printable, lines), *table(_STARTS, starts, screen, is_wide=is_wide), "", *map(printable, closing)]
 
 
+def _severity(problem: Obj) -> str:
+    return "error" if problem["kind"] == "Lease" else "warning"
+
+
 def _problem(problem: Obj) -> str:
     match problem["kind"]:
+        case "Lease":
+            text = f"this shadow observes nothing: {problem['message']}"
         case "Hub":
             text = f"hub: {problem['message']}"
         case "Forecasts":
@@ -39,7 +47,7 @@ def _breaches(episodes: Sequence[Obj], count: int) -> Iterator[str]:
     for episode in episodes:
         for breach in episode["breaches"]:
             how = "by opening two gates" if breach["gated"] else "without gates"
-            when = f"{breach['second']} {breach['secondsBetween']} s after {breach['first']}"
+            when = f"{breach['second']} {span(breach['secondsBetween'])} after {breach['first']}"
             yield f"  {episode['workload']}: {when}, {how}"
 
 
@@ -76,14 +84,20 @@ def _pod_hours(cost: Obj) -> str:
     return f"{cost['podSeconds'] / 3600:.1f}"
 
 
+_NOTHING: Final = {
+    True: "no worker has been allowed to preempt yet",
+    False: "nothing was observed",
+    None: "no attempt is recorded: no worker was allowed to preempt, or the shadow that writes this journal "
+    "observes nothing; without --journal the running shadow is asked",
+}
 _STARTS: Final = (
-    TableColumn("WORKLOAD", lambda each: each["workload"]),
-    TableColumn("LET PREEMPT", lambda each: each["cluster"]),
+    TableColumn("WORKLOAD", lambda each: each["workload"], priority=Priority.ESSENTIAL),
+    TableColumn("LET PREEMPT", lambda each: each["cluster"], priority=Priority.ESSENTIAL),
     TableColumn("AT", lambda each: each["at"]),
     TableColumn("GATE", lambda each: "opened" if each["gated"] else "none"),
     TableColumn("FORECAST", lambda each: each["forecast"] or "-"),
     TableColumn("VERIFIED", lambda each: each["result"]),
-    TableColumn("VICTIMS", lambda each: each["caused"]["victims"]),
+    TableColumn("VICTIMS", lambda each: each["caused"]["victims"], priority=Priority.ESSENTIAL),
     TableColumn("PODS", lambda each: each["caused"]["pods"]),
-    TableColumn("POD-HOURS", lambda each: _pod_hours(each["caused"])),
+    TableColumn("POD-HOURS", lambda each: _pod_hours(each["caused"]), priority=Priority.EXTRA),
 )

@@ -1,108 +1,69 @@
 """`turnstile worker`: registers clusters as workers of a hub, lists them, renews their tokens, removes them."""
 
-import re
 from collections.abc import Coroutine
-from datetime import timedelta
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from manager.cli.conventions.errors import BadInputError, CommandError, NoAnswerError
+from manager.cli.conventions.group import CommandGroup
 from manager.cli.conventions.optiongroups import with_option_groups
-from manager.cli.conventions.options import HubOptions, Presentation
+from manager.cli.conventions.options import Presentation
 from manager.cli.conventions.output import TableColumn, TableView, show
+from manager.cli.display.fitting import Priority
+from manager.cli.examples import examples_of
+from manager.cli.worker_options import (
+    Adopt,
+    DryRun,
+    HubAdministrator,
+    MoveWorker,
+    Name,
+    Namespace,
+    Server,
+    ValidFor,
+    WorkerAdministrator,
+    object_name,
+)
 
 if TYPE_CHECKING:
     from config.kubeconfig.access import ClusterAccess
     from manager.onboarding.workers import Onboarding
 
-_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_LONGEST_NAME: Final = 253
 _COLUMNS: Final = (
-    TableColumn("NAME", lambda each: each["name"]),
-    TableColumn("KUBECONFIG", lambda each: each["kubeconfig"]),
-    TableColumn("ACTIVE", lambda each: each["active"]),
-    TableColumn("TOKEN UNTIL", lambda each: each["tokenUntil"]),
+    TableColumn("NAME", lambda each: each["name"], priority=Priority.ESSENTIAL),
+    TableColumn("KUBECONFIG", lambda each: each["kubeconfig"], priority=Priority.EXTRA),
+    TableColumn("ACTIVE", lambda each: each["active"], priority=Priority.ESSENTIAL),
+    TableColumn("TOKEN UNTIL", lambda each: each["tokenUntil"], priority=Priority.ESSENTIAL),
     TableColumn("CONFIGS", lambda each: each["configs"]),
 )
 _KIND: Final = "multikueuecluster.kueue.x-k8s.io"
-_LEAST_VALIDITY: Final = timedelta(minutes=10)
-"""The API server rejects shorter ones."""
 
 app = typer.Typer(
     name="worker",
-    help="Register clusters as workers of a hub; list them, renew their tokens, remove them.",
+    help="Register clusters as workers of a hub; list them, take them out of service, renew their tokens, remove them.",
+    cls=CommandGroup,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
-def _object_name(text: str | None) -> str | None:
-    if text is not None and (len(text) > _LONGEST_NAME or not _NAME.fullmatch(text)):
-        raise typer.BadParameter('a DNS-1123 name: lower case letters, digits, "-" and "." (for example "worker-1")')
-    return text
-
-
-def _validity(text: str) -> str:
-    from config.types.duration import DurationError, parse_duration
-
-    try:
-        if parse_duration(text) >= _LEAST_VALIDITY:
-            return text
-    except DurationError as error:
-        raise typer.BadParameter(f'a duration of at least 10m (for example "8760h"); it {error}') from None
-    raise typer.BadParameter('a duration of at least 10m (for example "8760h")')
-
-
-def _address(text: str | None) -> str | None:
-    if text is not None and not re.fullmatch(r"https://[^\s/]+(/\S*)?", text):
-        raise typer.BadParameter('an https address (for example "https://worker-1.example:6443")')
-    return text
-
-
-Name = Annotated[str, typer.Argument(help="The worker's name on the hub.", callback=_object_name)]
-Kubeconfig = Annotated[Path, typer.Option(help="A kubeconfig of the worker's administrator; it stays on this machine.")]
-Context = Annotated[str | None, typer.Option(help="The context in it; by default its current-context.")]
-HubKubeconfig = Annotated[
-    Path | None,
-    typer.Option(help="A kubeconfig of the hub's administrator; by default $KUBECONFIG, else ~/.kube/config."),
-]
-HubContext = Annotated[str | None, typer.Option(help="The context in it; by default its current-context.")]
-Namespace = Annotated[str, typer.Option(help="The namespace of Turnstile on the hub.", callback=_object_name)]
-ValidFor = Annotated[
-    str, typer.Option(help="How long the token is valid; the worker may grant less.", callback=_validity)
-]
-Server = Annotated[
-    str | None, typer.Option(help="The worker's address as seen from the hub, if different.", callback=_address)
-]
-MoveWorker = Annotated[
-    bool, typer.Option("--move", help="Let the name refer to another cluster; only while no MultiKueueConfig names it.")
-]
-Adopt = Annotated[
-    bool,
-    typer.Option(
-        "--adopt",
-        help="Take over an account and roles on the worker that have the shipped names but were created otherwise.",
-    ),
-]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Write nothing; print what would be done.")]
-
-
-@app.command()
+@app.command(epilog=examples_of("worker add"))
+@with_option_groups
 def add(
     name: Name,
     *,
-    kubeconfig: Kubeconfig,
-    hub_kubeconfig: HubKubeconfig = None,
-    context: Context = None,
-    hub_context: HubContext = None,
+    cluster: WorkerAdministrator,
+    hub: HubAdministrator,
     namespace: Namespace = "turnstile-system",
     server: Server = None,
     to_config: Annotated[
         str | None,
         typer.Option(
-            help="A MultiKueueConfig to add the worker to; it is created if it does not exist.", callback=_object_name
+            metavar="NAME",
+            help="A MultiKueueConfig to add the worker to; it is created if it does not exist.",
+            callback=object_name,
         ),
     ] = None,
     pod_forecast: Annotated[
@@ -117,19 +78,18 @@ def add(
     """Create roles and a token on a worker, and register it on the hub. Can be repeated safely."""
     from manager.onboarding.workers import WorkerCluster
 
-    onboarding = _onboarding(hub_kubeconfig, hub_context, namespace, is_rehearsal=dry_run, adopts=adopt)
-    worker = WorkerCluster(name, _access("--", kubeconfig, context), server)
-    _carry_out(onboarding.add(worker, _seconds(valid_for), to_config, with_pods=pod_forecast, move=move))
+    onboarding = onboarding_of(hub, namespace, is_rehearsal=dry_run, adopts=adopt)
+    worker = WorkerCluster(name, cluster.access(), server)
+    carry_out(onboarding.add(worker, _seconds(valid_for), to_config, with_pods=pod_forecast, move=move))
 
 
-@app.command()
+@app.command(epilog=examples_of("worker rotate"))
+@with_option_groups
 def rotate(
     name: Name,
     *,
-    kubeconfig: Kubeconfig,
-    hub_kubeconfig: HubKubeconfig = None,
-    context: Context = None,
-    hub_context: HubContext = None,
+    cluster: WorkerAdministrator,
+    hub: HubAdministrator,
     namespace: Namespace = "turnstile-system",
     server: Server = None,
     revoke: Annotated[
@@ -144,21 +104,18 @@ def rotate(
     """Write a new token to the worker's Secret on the hub; a running daemon picks it up."""
     from manager.onboarding.workers import WorkerCluster
 
-    onboarding = _onboarding(hub_kubeconfig, hub_context, namespace, is_rehearsal=dry_run, adopts=adopt)
-    worker = WorkerCluster(name, _access("--", kubeconfig, context), server)
-    _carry_out(onboarding.rotate(worker, _seconds(valid_for), revoke=revoke, move=move))
+    onboarding = onboarding_of(hub, namespace, is_rehearsal=dry_run, adopts=adopt)
+    worker = WorkerCluster(name, cluster.access(), server)
+    carry_out(onboarding.rotate(worker, _seconds(valid_for), revoke=revoke, move=move))
 
 
-@app.command()
+@app.command(epilog=examples_of("worker remove"))
+@with_option_groups
 def remove(
     name: Name,
     *,
-    hub_kubeconfig: HubKubeconfig = None,
-    kubeconfig: Annotated[
-        Path | None, typer.Option(help="The worker's administrator: also deletes the account and the roles there.")
-    ] = None,
-    context: Context = None,
-    hub_context: HubContext = None,
+    cluster: WorkerAdministrator,
+    hub: HubAdministrator,
     namespace: Namespace = "turnstile-system",
     abandon: Annotated[
         bool, typer.Option("--abandon", help="Even if replicas and jobs of this hub are unfinished there.")
@@ -166,18 +123,40 @@ def remove(
     adopt: Adopt = False,
     dry_run: DryRun = False,
 ) -> None:
-    """Remove a worker from the hub; refused while a MultiKueueConfig names it or jobs of the hub run there."""
-    onboarding = _onboarding(hub_kubeconfig, hub_context, namespace, is_rehearsal=dry_run, adopts=adopt)
-    access = None if kubeconfig is None else _access("--", kubeconfig, context)
-    _carry_out(onboarding.remove(name, access, abandon=abandon))
+    """Remove a worker from the hub; refused while a MultiKueueConfig names it or jobs of the hub run there.
+
+    With --worker-kubeconfig the hub's account and roles on the worker are deleted as well.
+    """
+    onboarding = onboarding_of(hub, namespace, is_rehearsal=dry_run, adopts=adopt)
+    carry_out(onboarding.remove(name, cluster.access_if_given(), abandon=abandon))
 
 
-@app.command("list")
+@app.command(epilog=examples_of("worker cordon"))
+@with_option_groups
+def cordon(
+    name: Name, *, hub: HubAdministrator, namespace: Namespace = "turnstile-system", dry_run: DryRun = False
+) -> None:
+    """Send nothing new to a worker, for maintenance; jobs that run there stay."""
+    carry_out(onboarding_of(hub, namespace, is_rehearsal=dry_run, adopts=False).cordon(name))
+
+
+@app.command(epilog=examples_of("worker uncordon"))
+@with_option_groups
+def uncordon(
+    name: Name, *, hub: HubAdministrator, namespace: Namespace = "turnstile-system", dry_run: DryRun = False
+) -> None:
+    """Use a worker again."""
+    carry_out(onboarding_of(hub, namespace, is_rehearsal=dry_run, adopts=False).uncordon(name))
+
+
+@app.command("list", epilog=examples_of("worker list"))
 @with_option_groups
 def list_workers(
     *,
-    hub_kubeconfig: HubKubeconfig = None,
-    hub_context: HubContext = None,
+    hub: HubAdministrator,
+    kubeconfig: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The same as --hub-kubeconfig.", hidden=True)
+    ] = None,
     namespace: Namespace = "turnstile-system",
     presentation: Presentation,
 ) -> None:
@@ -185,14 +164,14 @@ def list_workers(
     from manager.onboarding.listing import rows
     from workerclient.operator.cluster import OperatorCluster
 
-    access = _access("--hub-", hub_kubeconfig, hub_context)
+    access = (replace(hub, hub_kubeconfig=kubeconfig) if kubeconfig is not None else hub).access()
 
     async def listed() -> None:
-        hub = OperatorCluster("hub", access)
+        cluster = OperatorCluster("hub", access)
         try:
-            found = await rows(hub, namespace)
+            found = await rows(cluster, namespace)
         finally:
-            await hub.close()
+            await cluster.close()
         items = [
             {
                 "name": row.name,
@@ -208,19 +187,18 @@ def list_workers(
         )
         show(view, presentation.output)
 
-    _carry_out(listed())
+    carry_out(listed())
 
 
-def _onboarding(
-    hub: Path | None, context: str | None, namespace: str, *, is_rehearsal: bool, adopts: bool
-) -> "Onboarding":
+def onboarding_of(hub: HubAdministrator, namespace: str, *, is_rehearsal: bool, adopts: bool) -> "Onboarding":
+    """Return the operations on a hub."""
     from manager.cli.conventions.configuration import client_context_of_command
     from manager.onboarding.clusters import Connections
     from manager.onboarding.workers import Onboarding
     from workerclient.cluster import ClusterClient
     from workerclient.operator.cluster import OperatorCluster
 
-    access, client_context = _access("--hub-", hub, context), client_context_of_command()
+    access, client_context = hub.access(), client_context_of_command()
 
     def as_granted(name: str, access: "ClusterAccess") -> ClusterClient:
         return ClusterClient(name, access, client_context)
@@ -229,35 +207,25 @@ def _onboarding(
     return Onboarding(access, namespace, connections, client_context.clock, typer.echo, is_rehearsal, adopts)
 
 
-def _access(prefix: str, path: Path | None, context: str | None) -> "ClusterAccess":
-    """Load the operator's own kubeconfig, for the hub or for a worker; raises `BadInputError`."""
-    from manager.cli.conventions.hub import access_of, find_kubeconfig, warn_missing
-
-    try:
-        found = find_kubeconfig(HubOptions(path, context), prefix=prefix)
-        warn_missing(found)
-        return access_of(found)
-    except BadInputError as error:
-        raise BadInputError(f"{prefix}kubeconfig: {error}") from None
-
-
 def _seconds(valid_for: str) -> int:
     from config.types.duration import parse_duration
 
     return int(parse_duration(valid_for).total_seconds())
 
 
-def _carry_out(work: Coroutine[Any, Any, None]) -> None:
+def carry_out(work: Coroutine[Any, Any, None]) -> None:
     """Run an operation; its errors become one line and an exit code."""
     import asyncio
 
-    from manager.onboarding.errors import OnboardingError
+    from manager.onboarding.errors import NoSuchWorkerError, OnboardingError
     from workerclient.base.errors import ClusterError
 
     try:
         asyncio.run(work)
     except ClusterError as error:
         raise NoAnswerError(str(error)) from None
+    except NoSuchWorkerError as error:
+        raise BadInputError(str(error)) from None
     except OnboardingError as error:
         raise CommandError(str(error)) from None
     except ValueError as error:

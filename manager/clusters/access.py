@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from config.api.identifiers import WorkerName
 from config.api.meta import Obj, ObjectKey
 from config.kubeconfig.access import ClusterAccess
 from config.kubeconfig.errors import KubeconfigError, KubeconfigReason
@@ -21,7 +22,7 @@ from workerclient.base.errors import NotFound, NotServed
 from workerclient.base.kind import ApiKind
 from workerclient.cluster import ClusterClient
 from workerclient.transport.endpoint import prepare_endpoint
-from workerclient.transport.file_threads import in_file_thread
+from workerclient.transport.file_threads import ThreadRunner, in_file_thread
 
 if TYPE_CHECKING:
     from workerclient.objects.resource import Resource
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 class WorkerKubeconfigSource:
     """Where one worker's kubeconfig is: exactly one of the three."""
 
-    name: str
+    name: WorkerName
     path: Path | None = None
     secret: str = ""
     key: str = KUBECONFIG_KEY
@@ -39,22 +40,24 @@ class WorkerKubeconfigSource:
     context: str | None = None
 
 
-def sources(configuration: Configuration, hub: HubLink) -> dict[str, WorkerKubeconfigSource]:
+def sources(configuration: Configuration, hub: HubLink) -> dict[WorkerName, WorkerKubeconfigSource]:
     """Return the workers that there should be; an entry of the file wins over a MultiKueueCluster."""
     clusters = (hub.clusters.cache.get(key) for key in hub.clusters.cache)
     return known_sources(configuration, (each for each in clusters if isinstance(each, ClusterRecord)))
 
 
-def known_sources(configuration: Configuration, clusters: Iterable[ClusterRecord]) -> dict[str, WorkerKubeconfigSource]:
+def known_sources(
+    configuration: Configuration, clusters: Iterable[ClusterRecord]
+) -> dict[WorkerName, WorkerKubeconfigSource]:
     """Return the workers that there should be with these MultiKueueClusters on the hub."""
     options = {worker.name: worker for worker in configuration.workers}
-    found: dict[str, WorkerKubeconfigSource] = {}
+    found: dict[WorkerName, WorkerKubeconfigSource] = {}
     if configuration.discovery.enabled:
         found = {cluster.name: _discovered(cluster, options.get(cluster.name)) for cluster in clusters}
     return found | listed_sources(configuration)
 
 
-def seniority(configuration: Configuration, hub: HubLink) -> dict[str, tuple[int, int]]:
+def seniority(configuration: Configuration, hub: HubLink) -> dict[WorkerName, tuple[int, int]]:
     """Return how the workers that there should be come one after the other: the file's first, then by creation."""
     file = {name: (0, position) for position, name in enumerate(listed_sources(configuration))}
     clusters = {key.name: hub.clusters.cache.get(key) for key in hub.clusters.cache}
@@ -62,9 +65,9 @@ def seniority(configuration: Configuration, hub: HubLink) -> dict[str, tuple[int
     return {name: file.get(name) or created.get(name, (1, 0)) for name in sources(configuration, hub)}
 
 
-def listed_sources(configuration: Configuration) -> dict[str, WorkerKubeconfigSource]:
+def listed_sources(configuration: Configuration) -> dict[WorkerName, WorkerKubeconfigSource]:
     """Return the workers whose kubeconfig the file names."""
-    found: dict[str, WorkerKubeconfigSource] = {}
+    found: dict[WorkerName, WorkerKubeconfigSource] = {}
     for worker in configuration.workers:
         if worker.kubeconfig is not None:
             secret = worker.kubeconfig.secret
@@ -98,11 +101,11 @@ class WorkerSources:
         """Go by another configuration from now on."""
         self._configuration = configuration
 
-    def wanted(self) -> dict[str, WorkerKubeconfigSource]:
+    def wanted(self) -> dict[WorkerName, WorkerKubeconfigSource]:
         """Return where the kubeconfig of each worker is."""
         return sources(self._configuration, self._hub)
 
-    def seniority(self) -> dict[str, tuple[int, int]]:
+    def seniority(self) -> dict[WorkerName, tuple[int, int]]:
         """Return the order in which the workers were added."""
         return seniority(self._configuration, self._hub)
 
@@ -110,9 +113,12 @@ class WorkerSources:
 class AccessLoader:
     """Reads kubeconfigs and holds them to the policy; off the loop, whatever they hold, and once per content."""
 
-    def __init__(self, hub: ClusterClient | None, configuration: Configuration) -> None:
+    def __init__(
+        self, hub: ClusterClient | None, configuration: Configuration, in_thread: ThreadRunner = in_file_thread
+    ) -> None:
         """Without a hub only files can be read."""
         self._hub = hub
+        self._in_thread = in_thread
         self.parser = KubeconfigParser()
         self.reconfigure(configuration)
 
@@ -134,9 +140,9 @@ class AccessLoader:
         try:
             if source.profile:
                 access = await self._load_profile(source.profile)
-                return await in_file_thread((self, source), prepare_endpoint, access)
+                return await self._in_thread((self, source), prepare_endpoint, access)
             if source.path is not None:
-                return await in_file_thread((self, source), self._read_file, source, source.path)
+                return await self._in_thread((self, source), self._read_file, source, source.path)
             return await self._load_secret(source)
         except KubeconfigError as error:
             return _refused(error.reason, error.condition_message)
@@ -167,7 +173,7 @@ class AccessLoader:
             message = f'secrets "{source.secret}" not found in namespace "{self._namespace}"'
             raise KubeconfigError(KubeconfigReason.BAD, message) from None
         data = secret.get("data") or {}
-        return await in_file_thread((self, source), self._read_secret, source, data)
+        return await self._in_thread((self, source), self._read_secret, source, data)
 
     def _read_file(self, source: WorkerKubeconfigSource, path: Path) -> ClusterAccess:
         return prepare_endpoint(load_worker_kubeconfig(path, self._policy, source.context, self.parser))

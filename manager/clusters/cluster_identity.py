@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final
 
+from config.api.identifiers import ClusterUID, WorkerName
 from config.api.meta import Obj, ObjectKey
 from gates.model.activity import Health
 from gates.model.identity import (
@@ -40,19 +41,19 @@ _MOST_MARKS: Final = 1000
 """Of how many names of one worker it is remembered that they wrote there: a cluster may show any number."""
 
 
-async def cluster_uid(client: ClusterClient) -> str:
+async def cluster_uid(client: ClusterClient) -> ClusterUID:
     """Return the identity of a cluster; raises `ClusterError`."""
     return uid_of(client.name, await client.resource(NAMESPACES).get(SYSTEM_NAMESPACE))
 
 
-def uid_of(cluster: str, namespace: Obj) -> str:
+def uid_of(cluster: str, namespace: Obj) -> ClusterUID:
     """Return the identity of a cluster from its namespace kube-system; raises `ProtocolViolation`."""
     metadata = namespace.get("metadata")
     uid = metadata.get("uid") if isinstance(metadata, dict) else None
     if not isinstance(uid, str) or not uid:
         operation = Operation(cluster, "get", NAMESPACES.resource, SYSTEM_NAMESPACE.name)
         raise ProtocolViolation(operation, "expected a namespace with metadata.uid")
-    return uid
+    return ClusterUID(uid)
 
 
 class ClusterIdentities:
@@ -61,11 +62,11 @@ class ClusterIdentities:
     def __init__(
         self,
         hub: HubLink,
-        hub_uid: str,
-        configured: Callable[[], Mapping[str, tuple[int, int]]],
+        hub_uid: ClusterUID,
+        configured: Callable[[], Mapping[WorkerName, tuple[int, int]]],
         lost_workers: LostWorkers,
         context: ClientContext,
-        on_change: Callable[[str], None],
+        on_change: Callable[[WorkerName], None],
     ) -> None:
         self._hub = hub
         self._hub_uid = hub_uid
@@ -78,11 +79,11 @@ class ClusterIdentities:
         )
         self._on_change = on_change
         self._store = HubStore(hub, NAME)
-        self._readings: dict[str, str] = {}
-        self._problems: dict[str, str] = {}
-        self._marks: dict[str, frozenset[str]] = {}
-        self._known: dict[str, KnownCluster] = {}
-        self._given_up: frozenset[str] = frozenset()
+        self._readings: dict[WorkerName, ClusterUID] = {}
+        self._problems: dict[WorkerName, str] = {}
+        self._marks: dict[WorkerName, frozenset[WorkerName]] = {}
+        self._known: dict[WorkerName, KnownCluster] = {}
+        self._given_up: frozenset[WorkerName] = frozenset()
         self._is_loaded = False
         self._changed = asyncio.Event()
         self.names = Names()
@@ -91,7 +92,7 @@ class ClusterIdentities:
     async def load(self) -> None:
         """Read what was known before. A hub that does not answer is waited for: to know nothing would be unsafe."""
         stored = await self._stored()
-        known = {name: each for name, text in stored.items() if (each := _parsed(text)) is not None}
+        known = {WorkerName(name): each for name, text in stored.items() if (each := _parsed(text)) is not None}
         needed = {*self._configured(), *self._mentioned()}
         self._known = {name: each for name, each in known.items() if name in needed}
         self._is_loaded = True
@@ -114,7 +115,7 @@ class ClusterIdentities:
         except Refused:
             return {}
 
-    async def read(self, name: str, client: ClusterClient) -> bool:
+    async def read(self, name: WorkerName, client: ClusterClient) -> bool:
         """Find out which cluster is behind a connection, and return whether it answered, be it by a refusal."""
         try:
             uid = await _told_uid(client)
@@ -131,10 +132,10 @@ class ClusterIdentities:
             self._on_change(name)
         return True
 
-    async def is_same(self, name: str, client: ClusterClient) -> bool:
+    async def is_same(self, name: WorkerName, client: ClusterClient) -> bool:
         """Ask again, and return whether it is still the cluster that was read; raises `ClusterError`.
 
-        A role may be changed while the cluster stays, so that a refusal says nothing by itself.
+        A role may be changed while the cluster stays, so a refusal alone says nothing.
         """
         before = self._readings.get(name)
         uid = await _told_uid(client)
@@ -147,11 +148,11 @@ class ClusterIdentities:
         self._on_change(name)
         return True
 
-    def start_marks(self, name: str, found: Iterable[tuple[str, str]]) -> None:
+    def start_marks(self, name: WorkerName, found: Iterable[tuple[ClusterUID, WorkerName]]) -> None:
         """Take the hubs and names in the marks of all objects on a worker for all that is known of it."""
         self._marks[name] = frozenset({mark for hub, mark in found if hub == self._hub_uid})
 
-    def note_mark(self, name: str, hub: str, mark: str) -> None:
+    def note_mark(self, name: WorkerName, hub: ClusterUID, mark: WorkerName) -> None:
         """Take note of the name in the mark of an object on a worker, if it is this hub's."""
         known = self._marks.get(name, frozenset())
         if hub != self._hub_uid or mark in known or len(known) >= _MOST_MARKS:
@@ -160,22 +161,22 @@ class ClusterIdentities:
         if mark != name and name in self._readings:
             self.review()
 
-    def ended(self, name: str) -> None:
+    def ended(self, name: WorkerName) -> None:
         """Take note that there is no connection any more."""
         self._readings.pop(name, None)
         self._problems.pop(name, None)
         self._marks.pop(name, None)
         self.review()
 
-    def is_read(self, name: str) -> bool:
+    def is_read(self, name: WorkerName) -> bool:
         """Tell whether a worker was asked which cluster it is."""
         return name in self._readings
 
-    def is_withheld(self, name: str) -> bool:
+    def is_withheld(self, name: WorkerName) -> bool:
         """Tell whether a worker does not let its identity be read."""
         return self._readings.get(name) == WITHHELD
 
-    def refusal(self, name: str) -> Health | None:
+    def refusal(self, name: WorkerName) -> Health | None:
         """Return why a worker that is connected must not be used, None if it may be."""
         if problem := self._problems.get(name):
             message = f"it is not known which cluster this is: {problem}"
@@ -187,11 +188,11 @@ class ClusterIdentities:
             return Health(is_active=False, reason=DUPLICATE, message=message)
         return None
 
-    def authorship(self, name: str) -> Authorship:
+    def authorship(self, name: WorkerName) -> Authorship:
         """Return which objects a worker's connection may treat as its own."""
         return self.names.authorship(name)
 
-    def awaits(self, name: str, listed: Collection[str]) -> bool:
+    def awaits(self, name: WorkerName, listed: Collection[WorkerName]) -> bool:
         """Tell whether one of the listed workers may turn out to be the cluster that this name means."""
         return any(
             self.names.may_turn_out_as(name, each) and not self._lost_workers.is_given_up(each)
@@ -226,7 +227,7 @@ class ClusterIdentities:
             self._tell(name)
         self._note_given_up(frozenset(name for name in listed if self._lost_workers.is_given_up(name)))
 
-    def _note_given_up(self, names: frozenset[str]) -> None:
+    def _note_given_up(self, names: frozenset[WorkerName]) -> None:
         """Report the listed workers that count as lost from now on: nothing waits any longer for what they are."""
         news, self._given_up = names - self._given_up, names
         for name in sorted(news):
@@ -262,39 +263,39 @@ class ClusterIdentities:
                 self._known[name] = KnownCluster(uid)
                 self._changed.set()
         for name, current in self.names.aliases.items():
-            if not self._was(name) and current in self.names.proven:  # told by marks: the next process need not wait
+            if not self._was(name) and current in self.names.proven:  # known by marks: the next process need not wait
                 self._known[name] = KnownCluster(self.names.proven[current])
                 self._changed.set()
 
-    def _may_have_moved(self, name: str) -> bool:
+    def _may_have_moved(self, name: WorkerName) -> bool:
         """Tell whether a name leads to another cluster than before, for all that is known."""
         uid, was = self._readings[name], self._was(name)
         if uid == WITHHELD:
             return bool(was) and not self._marks.get(name, frozenset()) & {name, ""}
         return was not in ("", uid)
 
-    def _was(self, name: str) -> str:
+    def _was(self, name: WorkerName) -> ClusterUID:
         known = self._known.get(name)
-        return known.uid if known is not None else ""
+        return known.uid if known is not None else WITHHELD
 
-    def _tell(self, name: str) -> None:
+    def _tell(self, name: WorkerName) -> None:
         refusal = self.names.refused.get(name)
         if refusal is not None:
             get_log().warning("worker.identity_refused", worker=name, reason=refusal.reason, message=refusal.message)
         self._on_change(name)
 
-    def _mentioned(self) -> set[str]:
+    def _mentioned(self) -> set[WorkerName]:
         """Return the workers that Workloads of the hub name."""
         records = (self._hub.workload(key) for key in self._hub.workloads.cache)
         found = [record for record in records if isinstance(record, HubRecord)]
         return {record.cluster_name for record in found} | {each.winner.cluster for each in found if each.winner}
 
 
-def _standing(names: Names, name: str) -> tuple[Health | None, str, str | None]:
+def _standing(names: Names, name: WorkerName) -> tuple[Health | None, WorkerName, ClusterUID | None]:
     return names.refused.get(name), names.current(name), names.proven.get(name)
 
 
-async def _told_uid(client: ClusterClient) -> str:
+async def _told_uid(client: ClusterClient) -> ClusterUID:
     """Return the identity of a cluster, `WITHHELD` if it is refused; raises `ClusterError`."""
     try:
         return await cluster_uid(client)
@@ -306,4 +307,4 @@ def _parsed(text: str) -> KnownCluster | None:
     """Read an entry that may have been edited; one that is not as written here counts as unknown."""
     uid, _, since = text.partition(" ")
     is_time = since.isascii() and since.isdigit() and len(since) <= _MOST_DIGITS
-    return KnownCluster(uid, int(since)) if uid and is_time else None
+    return KnownCluster(ClusterUID(uid), int(since)) if uid and is_time else None

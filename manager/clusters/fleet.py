@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
+from config.api.identifiers import WorkerName
 from config.kubeconfig.access import ClusterAccess
 from gates.model.activity import Health
 from manager.clusters.access import AccessLoader, WorkerKubeconfigSource
@@ -19,13 +20,13 @@ from manager.process.supervision import Misunderstood, misunderstanding, per_clu
 from workerclient.base.backoff import Jitter
 from workerclient.base.clock import Clock
 from workerclient.base.errors import ClusterError, Forbidden, Refused
-from workerclient.cluster import ConnectionState
+from workerclient.objects.connection_report import ConnectionState
 
 _LOAD_SECONDS: Final = 30.0
 _READ_AGAIN_SECONDS: Final = 10.0
 """Files swapped behind a symbolic link, as in Secret volumes, send no notification: their content is read again."""
 
-LinkFactory = Callable[[str, ClusterAccess], WorkerLink]
+LinkFactory = Callable[[WorkerName, ClusterAccess], WorkerLink]
 
 
 class Fleet:
@@ -33,13 +34,13 @@ class Fleet:
 
     def __init__(
         self,
-        wanted: Callable[[], Mapping[str, WorkerKubeconfigSource]],
+        wanted: Callable[[], Mapping[WorkerName, WorkerKubeconfigSource]],
         loader: AccessLoader,
         make_link: LinkFactory,
         lost_workers: LostWorkers,
         clock: Clock,
         jitter: Jitter,
-        on_change: Callable[[str], None],
+        on_change: Callable[[WorkerName], None],
         identities: ClusterIdentities | None = None,
     ) -> None:
         self._identities = identities
@@ -50,12 +51,12 @@ class Fleet:
         self._clock = clock
         self._jitter = jitter
         self._on_change = on_change
-        self._refusals: dict[str, Health] = {}
-        self._sources: dict[str, WorkerKubeconfigSource] = {}
-        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._refusals: dict[WorkerName, Health] = {}
+        self._sources: dict[WorkerName, WorkerKubeconfigSource] = {}
+        self._tasks: dict[WorkerName, asyncio.Task[None]] = {}
         self._poked = asyncio.Event()
-        self._renewed: set[str] = set()
-        self.links: dict[str, WorkerLink] = {}
+        self._renewed: dict[WorkerName, None] = {}
+        self.links: dict[WorkerName, WorkerLink] = {}
         """The workers that there is a connection to, or an attempt at one."""
         self.settled = asyncio.Event()
         """Set once every wanted worker has been examined."""
@@ -64,12 +65,12 @@ class Fleet:
         """Have all sources examined again soon."""
         self._poked.set()
 
-    def renew(self, names: Iterable[str]) -> None:
+    def renew(self, names: Iterable[WorkerName]) -> None:
         """Reconnect to these workers; the others keep their connections."""
-        self._renewed.update(names)
+        self._renewed.update(dict.fromkeys(names))
         self.poke()
 
-    def note_connection(self, name: str) -> None:
+    def note_connection(self, name: WorkerName) -> None:
         """Take note that a worker came or went."""
         link = self.links.get(name)
         if link is not None and link.is_connected:
@@ -84,7 +85,7 @@ class Fleet:
         if self._identities is not None:
             self._identities.review()
 
-    def health(self) -> dict[str, Health]:
+    def health(self) -> dict[WorkerName, Health]:
         """Return every known worker with the words of its condition; one that is still connecting is left out."""
         found = dict(self._refusals)
         for name, link in self.links.items():
@@ -100,11 +101,15 @@ class Fleet:
                 found[name] = refusal
         return found
 
-    def names(self) -> frozenset[str]:
+    def names(self) -> frozenset[WorkerName]:
         """Return every worker that is wanted, whether or not it can be used."""
         return frozenset((*self.links, *self._refusals))
 
-    def connecting(self) -> frozenset[str]:
+    def missing_since(self, name: WorkerName) -> int:
+        """Return the wall time of a worker's loss."""
+        return self._lost_workers.missing_since(name)
+
+    def connecting(self) -> frozenset[WorkerName]:
         """Return the workers of which it is not known yet whether they are there."""
         known = self.health()
         return frozenset(name for name in self.links if name not in known)
@@ -137,7 +142,7 @@ class Fleet:
     async def _look_at_all(self, group: asyncio.TaskGroup) -> None:
         wanted = self._wanted()
         while self._renewed:
-            await self._end(self._renewed.pop())
+            await self._end(self._renewed.popitem()[0])
         for name in sorted({*self._sources, *self.links, *self._refusals} - set(wanted)):
             await self._end(name)
             self._refusals.pop(name, None)
@@ -177,7 +182,7 @@ class Fleet:
         get_log().warning("worker.kubeconfig_unread", worker=source.name, error=problem)
         return None
 
-    async def _apply(self, group: asyncio.TaskGroup, name: str, found: ClusterAccess | Health) -> None:
+    async def _apply(self, group: asyncio.TaskGroup, name: WorkerName, found: ClusterAccess | Health) -> None:
         if isinstance(found, Health):
             await self._refuse(name, found)
             return
@@ -198,7 +203,7 @@ class Fleet:
             message = f"load client config failed: {misunderstanding(error)}"
             await self._refuse(name, Health(is_active=False, reason="BadKubeConfig", message=message))
 
-    def _begin(self, group: asyncio.TaskGroup, name: str, access: ClusterAccess) -> None:
+    def _begin(self, group: asyncio.TaskGroup, name: WorkerName, access: ClusterAccess) -> None:
         link = self._make_link(name, access)
         self._refusals.pop(name, None)
         self.links[name] = link
@@ -206,7 +211,7 @@ class Fleet:
         get_log().info("worker.connecting", worker=name)
         self._on_change(name)
 
-    async def _refuse(self, name: str, health: Health) -> None:
+    async def _refuse(self, name: WorkerName, health: Health) -> None:
         if self._refusals.get(name) == health and name not in self.links:
             return
         await self._end(name)
@@ -215,7 +220,7 @@ class Fleet:
         get_log().warning("worker.refused", worker=name, reason=health.reason, message=health.message)
         self._on_change(name)
 
-    async def _end(self, name: str) -> None:
+    async def _end(self, name: WorkerName) -> None:
         """End a connection and wait until nothing of it is left."""
         link = self.links.pop(name, None)
         if link is None:

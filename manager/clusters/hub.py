@@ -8,33 +8,33 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from config.api.identifiers import WorkerName
 from config.api.meta import Obj, ObjectKey
 from config.kubeconfig.access import ClusterAccess
 from gates.assembly.job_plans import HubJobs
+from gates.assembly.targets import peer_of, rules_of
 from gates.jobs.kinds import JobKind
 from gates.jobs.records import JobRecord, job_reader
 from gates.model.activity import CheckRecord, ClusterRecord, ConfigRecord, check_record, cluster_record, config_record
 from gates.model.timeouts import NO_TIMEOUT, CheckTimeout
-from gates.wire.records import HubRecord, hub_record
+from gates.targets.affinity import NO_PEERS, Peer, Peers
+from gates.targets.rules import AFFINITY_GROUP, ANTI_AFFINITY_GROUP, GroupRule, TargetRules
+from gates.wire.record_readers import hub_record
+from gates.wire.records import HubRecord
 from manager.base.kinds import ADMISSION_CHECKS, CLUSTERS, CONFIGS, PROFILES, SECRETS, WORKLOADS, api_kind
+from manager.clusters.worker_table import ConfiguredWorkers, WorkerTable
 from workerclient.base.kind import ApiKind
-from workerclient.cluster import (
-    ClientContext,
-    ClientLimits,
-    ClusterClient,
-    ConnectionReport,
-    ConnectionState,
-    WatchedResource,
-    ignore_history,
-)
+from workerclient.cluster import ClientContext, ClientLimits, ClusterClient, WatchedResource, ignore_history
 from workerclient.objects.cache import Cache, Unreadable
-from workerclient.objects.reflector import CachePhase
+from workerclient.objects.connection_report import ConnectionReport, ConnectionState
+from workerclient.objects.kind_state import CachePhase
 from workerclient.objects.watched import WatchedKind
 from workerclient.transport.budget import BudgetLimits
 
 BY_CHECK: Final = "check"
 BY_OWNER: Final = "owner"
 BY_GROUP: Final = "group"
+BY_AFFINITY: Final = "affinity"
 HUB_LIMITS: Final = ClientLimits(budget=BudgetLimits(queries_per_second=300.0, burst=500, in_flight=64))
 
 
@@ -46,7 +46,7 @@ class HubNotices:
     on_job: Callable[[JobKind, ObjectKey], None]
     on_check: Callable[[str], None]
     on_config: Callable[[str], None]
-    on_cluster: Callable[[str], None]
+    on_cluster: Callable[[WorkerName], None]
     on_source: Callable[[], None]
     on_connection: Callable[[ConnectionReport], None]
     on_new_history: Callable[[ApiKind], None] = ignore_history
@@ -67,6 +67,7 @@ class HubLink:
         limits: ClientLimits = HUB_LIMITS,
         *,
         follow_profiles: bool = False,
+        configured: ConfiguredWorkers | None = None,
     ) -> None:
         self.kinds = {kind.gvk: kind for kind in kinds}
         self.namespace = namespace
@@ -80,13 +81,14 @@ class HubLink:
             WatchedKind(CONFIGS, config_record, on_change=lambda key: notices.on_config(key.name))
         )
         self.clusters: WatchedResource[ClusterRecord] = self.client.follow(
-            WatchedKind(CLUSTERS, cluster_record, on_change=lambda key: notices.on_cluster(key.name))
+            WatchedKind(CLUSTERS, cluster_record, on_change=self._note_cluster)
         )
+        self.workers = WorkerTable(configured or ConfiguredWorkers(), self.clusters.cache)
         self.workloads: WatchedResource[HubRecord] = self.client.follow(
             WatchedKind(
                 WORKLOADS,
                 self.read_workload,
-                indexes={BY_CHECK: _checks_of, BY_OWNER: _owner_of},
+                indexes={BY_CHECK: _checks_of, BY_OWNER: _owner_of, BY_AFFINITY: _affinity_of},
                 on_change=notices.on_workload,
             )
         )
@@ -105,6 +107,10 @@ class HubLink:
         """Return whether decisions may be made from the caches."""
         synced = (f.cache.synced for f in (self.checks, self.configs, self.clusters, self.workloads))
         return self.client.report.connection is ConnectionState.CONNECTED and all(synced)
+
+    def _note_cluster(self, key: ObjectKey) -> None:
+        self.workers.note_change()
+        self._notices.on_cluster(WorkerName(key.name))
 
     def read_workload(self, raw: Obj) -> HubRecord:
         """Read a Workload as decisions see it."""
@@ -127,15 +133,20 @@ class HubLink:
         check = self.checks.cache.get(ObjectKey("", check_name))
         return check.timeout if isinstance(check, CheckRecord) else NO_TIMEOUT
 
-    def clusters_of(self, check_name: str) -> tuple[str, ...] | None:
+    def clusters_of(self, check_name: str) -> tuple[WorkerName, ...] | None:
         """Return the clusters that a check leads to, in order of preference; None if it leads nowhere."""
         check = self.checks.cache.get(ObjectKey("", check_name))
         if not isinstance(check, CheckRecord) or not check.config:
             return None
-        config = self.configs.cache.get(ObjectKey("", check.config))
-        return config.clusters if isinstance(config, ConfigRecord) else None
+        config = self.config(check.config)
+        return config.clusters if config is not None and not config.problem else None
 
-    def listed_clusters(self) -> frozenset[str]:
+    def config(self, name: str) -> ConfigRecord | None:
+        """Return a MultiKueueConfig with the clusters that it leads to; None if there is none of that name."""
+        found = self.configs.cache.get(ObjectKey("", name))
+        return self.workers.resolved(found) if isinstance(found, ConfigRecord) else None
+
+    def listed_clusters(self) -> frozenset[WorkerName]:
         """Return every cluster that one of our checks leads to."""
         return frozenset(name for check in self.our_checks() for name in self.clusters_of(check) or ())
 
@@ -143,7 +154,7 @@ class HubLink:
         """Return our checks whose parameters name a MultiKueueConfig."""
         return [check.name for check in readable(self.checks.cache) if self.is_ours(check) and check.config == config]
 
-    def checks_listing(self, cluster: str) -> list[str]:
+    def checks_listing(self, cluster: WorkerName) -> list[str]:
         """Return our checks that lead to a cluster."""
         return [name for name in self.our_checks() if cluster in (self.clusters_of(name) or ())]
 
@@ -151,12 +162,12 @@ class HubLink:
         """Return the Workloads that name a check."""
         return self.workloads.cache.keys_in(BY_CHECK, check)
 
-    def workloads_of_job(self, kind: JobKind, key: ObjectKey) -> set[ObjectKey]:
+    def workloads_of_job(self, kind: JobKind, key: ObjectKey) -> tuple[ObjectKey, ...]:
         """Return the Workloads that belong to a job."""
-        keys = set(self.workloads.cache.keys_in(BY_OWNER, (kind.gvk, key.namespace, key.name)))
+        keys = tuple(self.workloads.cache.keys_in(BY_OWNER, (kind.gvk, key.namespace, key.name)))
         job = self.jobs[kind.gvk].cache.get(key)
         if isinstance(job, JobRecord) and job.group:
-            keys.add(ObjectKey(job.namespace, job.group))
+            return tuple(dict.fromkeys((*keys, ObjectKey(job.namespace, job.group))))
         return keys
 
     def sharing(self, hub: HubRecord) -> list[ObjectKey]:
@@ -172,6 +183,44 @@ class HubLink:
             return ()
         others = (self.workload(key) for key in self.sharing(hub))
         return tuple(other for other in others if isinstance(other, HubRecord))
+
+    def peers(self, hub: HubRecord) -> Peers:
+        """Return the other Workloads of the affinity groups that a Workload belongs to."""
+        rules = rules_of(hub, self.jobs_of(hub))
+        return self.peers_of(hub.namespace, rules, hub.name)
+
+    def peers_of(self, namespace: str, rules: TargetRules, name: str = "") -> Peers:
+        """Return the Workloads of groups in a namespace, but for the one of that name."""
+        if rules.affinity is None and rules.anti_affinity is None:
+            return NO_PEERS
+        return Peers(
+            self._peers(namespace, AFFINITY_GROUP, rules.affinity, name),
+            self._peers(namespace, ANTI_AFFINITY_GROUP, rules.anti_affinity, name),
+        )
+
+    def _peers(self, namespace: str, annotation: str, rule: GroupRule | None, name: str) -> tuple[Peer, ...]:
+        if rule is None:
+            return ()
+        keys = self._grouped((namespace, annotation, rule.group))
+        found = (self.workload(key) for key in sorted(keys) if key.name != name)
+        records = (each for each in found if isinstance(each, HubRecord) and not each.is_true("Finished"))
+        return tuple(peer_of(each) for each in records)
+
+    def _grouped(self, place: tuple[str, str, str]) -> set[ObjectKey]:
+        keys = set(self.workloads.cache.keys_in(BY_AFFINITY, place))
+        for gvk, followed in self.jobs.items():
+            for job in followed.cache.keys_in(BY_AFFINITY, place):
+                keys.update(self.workloads_of_job(self.kinds[gvk], job))
+        return keys
+
+    def grouped_with(self, hub: HubRecord) -> list[ObjectKey]:
+        """Return the Workloads that an affinity group ties to this one."""
+        if not hub.targets and not any(job.targets for job in self.jobs_of(hub).members):
+            return []
+        rules = rules_of(hub, self.jobs_of(hub))
+        groups = ((AFFINITY_GROUP, rules.affinity), (ANTI_AFFINITY_GROUP, rules.anti_affinity))
+        places = [(hub.namespace, annotation, rule.group) for annotation, rule in groups if rule is not None]
+        return sorted({key for place in places for key in self._grouped(place)} - {hub.key})
 
     def jobs_of(self, hub: HubRecord) -> HubJobs:
         """Return the hub's job of a Workload."""
@@ -214,7 +263,7 @@ class HubLink:
                 api_kind(kind),
                 job_reader(kind, on_hub=True),
                 required=False,
-                indexes={BY_GROUP: _group_of},
+                indexes={BY_GROUP: _group_of, BY_AFFINITY: _affinity_of},
                 on_change=lambda key: self._notices.on_job(kind, key),
             )
         )
@@ -237,6 +286,14 @@ def _owner_of(workload: HubRecord) -> Iterable[Hashable]:
 
 def _group_of(job: JobRecord) -> Iterable[Hashable]:
     return ((job.namespace, job.group),) if job.group else ()
+
+
+def _affinity_of(obj: HubRecord | JobRecord) -> Iterable[Hashable]:
+    return tuple(
+        (obj.namespace, name, obj.targets[name])
+        for name in (AFFINITY_GROUP, ANTI_AFFINITY_GROUP)
+        if name in obj.targets
+    )
 
 
 def _version_of(raw: Obj) -> str:

@@ -11,6 +11,7 @@ like any other, so that its Workloads are queued again in finite time.
 import asyncio
 from typing import Final
 
+from config.api.identifiers import WorkerName
 from config.sections.settings import Configuration
 from gates.model.settings import MINUTE, SECOND
 from manager.base.from_configuration import settings_of
@@ -43,7 +44,7 @@ class LostWorkers:
         self._clock = clock = context.clock
         self.reconfigure(configuration)
         self._started = clock.monotonic()
-        self._since: dict[str, float] = {}
+        self._since: dict[WorkerName, float] = {}
         """On the steady clock; before its start for a loss of which only the wall time is known."""
         self._written: dict[str, str] = {}
         self._store = HubStore(hub, NAME)
@@ -59,14 +60,15 @@ class LostWorkers:
             return
         for name, value in self._written.items():
             if _is_moment(value):
-                since = self._recalled(name, value)
-                self._since[name] = min(since, self._since.get(name, since))
+                worker = WorkerName(name)
+                since = self._recalled(worker, value)
+                self._since[worker] = min(since, self._since.get(worker, since))
 
     def reconfigure(self, configuration: Configuration) -> None:
         """Give missing workers another grace from now on."""
         self._grace_ns = settings_of(configuration).worker_lost_ns
 
-    def missing_for(self, name: str) -> float:
+    def missing_for(self, name: WorkerName) -> float:
         """Return for how many seconds a worker has been missing, 0 if that was not noted."""
         since = self._since.get(name)
         if since is None:
@@ -76,30 +78,30 @@ class LostWorkers:
         earliest = self._started + min(_RECONNECT_NS / SECOND, grace) - grace
         return max(0.0, self._clock.monotonic() - max(since, earliest))
 
-    def is_noted(self, name: str) -> bool:
+    def is_noted(self, name: WorkerName) -> bool:
         """Tell whether a worker is known to be missing."""
         return name in self._since
 
-    def is_given_up(self, name: str) -> bool:
+    def is_given_up(self, name: WorkerName) -> bool:
         """Tell whether a worker has been missing for so long that it counts as lost."""
         return self.missing_for(name) * SECOND >= self._grace_ns
 
-    def missing_since(self, name: str) -> int:
+    def missing_since(self, name: WorkerName) -> int:
         """Return the wall time of a worker's loss."""
         return self._clock.now_ns() - int(self.missing_for(name) * SECOND)
 
-    def note(self, name: str, lost_at: float | None = None) -> None:
+    def note(self, name: WorkerName, lost_at: float | None = None) -> None:
         """Take note that a worker is missing, since a moment of the steady clock; the first time counts."""
         if name not in self._since:
             self._since[name] = lost_at if lost_at is not None else self._clock.monotonic()
             self._changed.set()
 
-    def forget(self, name: str) -> None:
+    def forget(self, name: WorkerName) -> None:
         """Take note that a worker is there."""
         if self._since.pop(name, None) is not None:
             self._changed.set()
 
-    def _recalled(self, name: str, wall: str) -> float:
+    def _recalled(self, name: WorkerName, wall: str) -> float:
         """Return the moment of a loss that an earlier process wrote down, on the steady clock of this one."""
         clock, _, reading = self._written.get(_STEADY + name, "").rpartition(" ")
         now = self._clock.monotonic()
@@ -152,5 +154,5 @@ class LostWorkers:
 
 
 def _is_moment(text: str) -> bool:
-    """Tell whether a string is a number of nanoseconds as written here; anything longer is not a time."""
+    """Return whether a string is a number of nanoseconds as written here; anything longer is not a time."""
     return text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS

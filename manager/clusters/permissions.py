@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from config.api.meta import ObjectKey
+from gates.detection.installation import CONFIG_MAPS_OF_KUEUE, DEPLOYMENTS_OF_KUEUE
 from gates.jobs.kinds import JobKind
 from manager.base.kinds import (
     ADMISSION_CHECKS,
@@ -11,6 +12,7 @@ from manager.base.kinds import (
     CLUSTERS,
     CONFIG_MAPS,
     CONFIGS,
+    DEPLOYMENTS,
     EVENTS,
     LEASES,
     LOCAL_QUEUES,
@@ -22,7 +24,7 @@ from manager.base.kinds import (
 )
 from manager.clusters.cluster_identity import NAME as IDENTITIES
 from manager.clusters.lost_workers import NAME as ABSENCES
-from manager.models.observation import FOLLOWED_KINDS
+from manager.models.model_watches import FOLLOWED_KINDS
 from manager.models.pod_observation import FOLLOWED_KINDS as FOLLOWED_FOR_PODS
 from workerclient.questions.preflight import Missing, Need
 
@@ -46,6 +48,16 @@ def needs_of_identity() -> tuple[Need, ...]:
 def needs_of_forecasts() -> tuple[Need, ...]:
     """Return what is read on a worker for forecasts."""
     return tuple(Need(kind, _READ) for kind in FOLLOWED_KINDS)
+
+
+def needs_of_detection() -> tuple[Need, ...]:
+    """Return what is read on a worker to learn which Kueue runs there, and how it is configured."""
+    deployments = {place.name for place in DEPLOYMENTS_OF_KUEUE}
+    config_maps = {place.name for place in CONFIG_MAPS_OF_KUEUE}
+    return (
+        *(Need(DEPLOYMENTS, ("get",), name=name) for name in sorted(deployments)),
+        *(Need(CONFIG_MAPS, ("get",), name=name) for name in sorted(config_maps)),
+    )
 
 
 def needs_of_pod_forecasts() -> tuple[Need, ...]:

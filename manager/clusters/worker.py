@@ -5,90 +5,52 @@ gates is known.
 """
 
 import asyncio
-from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import Final
 
+from config.api.identifiers import WorkerName
 from config.api.meta import NANOSECONDS, ObjectKey
 from config.kubeconfig.access import ClusterAccess
 from config.names import ORIGIN_LABEL
 from engine.vocabulary.gate_dialect import GateDialect
 from gates.assembly.gate_support import is_concurrent
 from gates.decision.gate_evidence import DOUBT_NS, Moment
+from gates.detection.detected import DetectedKueue
 from gates.jobs.kinds import JobKind
-from gates.jobs.records import JobRecord, job_reader
+from gates.jobs.records import JobRecord
 from gates.model.activity import Health
 from gates.model.identity import Authorship
 from gates.model.settings import SECOND
-from gates.model.view import Reach
-from gates.wire.records import ReplicaRecord, replica_record
-from manager.base.kinds import NAMESPACES, WORKLOADS, api_kind
-from manager.base.retrying import LONGEST_WAIT_SECONDS, RetriedOperation
-from manager.clusters.cluster_identity import SYSTEM_NAMESPACE, ClusterIdentities
+from gates.model.view import GateSupport, Reach
+from gates.wire.record_readers import replica_record
+from gates.wire.records import ReplicaRecord
+from manager.base.kinds import WORKLOADS, api_kind
+from manager.clusters.kueue_detection import LOOK_AGAIN_SECONDS, KueueDetector
 from manager.clusters.permissions import complaint
+from manager.clusters.worker_context import WorkerContext, WorkerModels
 from manager.clusters.worker_gates import WorkerGates
+from manager.clusters.worker_identity import WorkerIdentity, replaced_error
+from manager.clusters.worker_jobs import follow_jobs, jobs_of
 from manager.clusters.worker_memory import WorkerMemory
 from manager.clusters.worker_permissions import WorkerPermissions
 from manager.logging.logs import get_log
-from manager.models.observation import Observation
-from manager.models.pod_forecasts import PodForecasts
 from manager.process.supervision import Supervised, supervise
-from workerclient.base.backoff import Backoff, Failures
-from workerclient.base.errors import ClusterError, Operation, ProtocolViolation
+from workerclient.base.errors import ClusterError
 from workerclient.base.kind import ApiKind
-from workerclient.cluster import (
-    ClientContext,
-    ClientLimits,
-    ClusterClient,
-    ConnectionReport,
-    ConnectionState,
-    WatchedResource,
-)
+from workerclient.cluster import ClientContext, ClientLimits, ClusterClient, WatchedResource
 from workerclient.objects.cache import Unreadable
-from workerclient.objects.reflector import CachePhase
+from workerclient.objects.connection_report import ConnectionReport, ConnectionState
+from workerclient.objects.kind_state import CachePhase
 from workerclient.objects.watched import WatchedKind
 from workerclient.questions.preflight import Missing
 from workerclient.transport.budget import BudgetLimits
 
-BY_WORKLOAD: Final = "workload"
 _DOUBT_SECONDS: Final = DOUBT_NS / SECOND
 _IDENTIFY_AGAIN_SECONDS: Final = 60.0
 """How often it is checked that the address still leads to the same cluster."""
-_FIRST_WAIT_SECONDS: Final = 1.0
 _NOTABLE_SKEW_NS: Final = 30 * SECOND
-
-
-@dataclass(frozen=True, slots=True)
-class Notices:
-    """Whom a worker tells about changes; the callbacks return at once."""
-
-    on_workload: Callable[[str, ObjectKey], None]
-    on_job: Callable[[JobKind, ObjectKey, tuple[ObjectKey, ...]], None]
-    on_connection: Callable[[str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerContext:
-    """What the connections to all workers have in common."""
-
-    client: ClientContext
-    origin: str
-    """Whose replicas and jobs are followed."""
-    kinds: Sequence[JobKind]
-    notices: Notices
-    identities: ClusterIdentities | None = None
-    asks_permissions: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerModels:
-    """What forecasts about one worker are made from."""
-
-    observation: Observation | None = None
-    """None when forecasts are switched off."""
-    pods: PodForecasts | None = None
-    """None unless the worker's entry asks for forecasts of pods."""
 
 
 class WorkerLink:
@@ -96,7 +58,7 @@ class WorkerLink:
 
     def __init__(
         self,
-        name: str,
+        name: WorkerName,
         access: ClusterAccess,
         limits: ClientLimits,
         context: WorkerContext,
@@ -109,44 +71,31 @@ class WorkerLink:
         self.memory = WorkerMemory()
         self.kinds = {kind.gvk: kind for kind in context.kinds}
         self._kinds = context.kinds
-        self._identities = context.identities
         self._asks_permissions = context.asks_permissions
         self._notices = context.notices
         self._clock, self._jitter = context.client.clock, context.client.jitter
         self._failures = 0
-        self._on_retry = context.client.on_retry
-        # Without jitter: each worker is asked over its own connection, and a list that arrives waits for the answer.
-        self._identity_wait = Backoff(self._jitter, _FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS, least=1.0)
         self._connected = asyncio.Event()
         self._is_understood = False
-        self._is_identified = self._identities is None
-        """Whether it was read which cluster this access leads to: nothing is written to an unknown one."""
-        self.gates = WorkerGates(name, self._moment, self._tell)
+        self._identity = WorkerIdentity(name, context.identities, context.client, self._connected)
+        remark = partial(context.notices.on_remark, name)
+        self.gates = WorkerGates(name, self._moment, self.replica, context.ungated_policy, self._tell, remark)
         self._uses_variants = False
+        self._kueue_version = ""
+        self._on_kueue = context.on_kueue
         fenced, events = self._fenced(context.client), (self._on_connection, self._on_new_history)
         self.client = ClusterClient(name, access, fenced, limits, *events, self._confirm_cluster)
+        self.kueue = KueueDetector(self.client, context.kueue_version)
         self._permissions = WorkerPermissions(self.client, context.client, context.kinds, self._tell)
         selector = f"{ORIGIN_LABEL}={context.origin}"
         self.workloads: WatchedResource[ReplicaRecord] = self.client.follow(
             WatchedKind(WORKLOADS, replica_record, label_selector=selector, on_change=self._on_workload)
         )
-        self.jobs = {kind.gvk: self._follow_jobs(kind, selector) for kind in context.kinds}
+        self.jobs = follow_jobs(self.client, context.kinds, selector, context.notices.on_job)
 
     def _fenced(self, context: ClientContext) -> ClientContext:
         may_write = context.may_write
-        return replace(context, may_write=lambda: self._is_identified and self.refusal is None and may_write())
-
-    def _follow_jobs(self, kind: JobKind, selector: str) -> WatchedResource[JobRecord]:
-        return self.client.follow(
-            WatchedKind(
-                api_kind(kind),
-                job_reader(kind),
-                label_selector=selector,
-                required=False,
-                indexes={BY_WORKLOAD: _workload_of},
-                on_change=self._job_notice(kind),
-            )
-        )
+        return replace(context, may_write=lambda: self._identity.is_known and self.refusal is None and may_write())
 
     @property
     def report(self) -> ConnectionReport:
@@ -162,12 +111,12 @@ class WorkerLink:
     @property
     def refusal(self) -> Health | None:
         """Return why the worker must not be used although it can be reached: it is another cluster's name."""
-        return self._identities.refusal(self.name) if self._identities is not None else None
+        return self._identity.refusal
 
     @property
     def authorship(self) -> Authorship:
         """Return which objects here were written by this worker's name."""
-        return self._identities.authorship(self.name) if self._identities is not None else Authorship(self.name)
+        return self._identity.authorship
 
     @property
     def clock_skew_ns(self) -> int:
@@ -206,15 +155,7 @@ class WorkerLink:
 
     def jobs_of(self, key: ObjectKey) -> list[tuple[str, JobRecord]]:
         """Return the jobs with our origin that name the Workload, with their kinds."""
-        found = []
-        for gvk, followed in self.jobs.items():
-            if len(followed.cache) == 0:
-                continue
-            for job_key in followed.cache.keys_in(BY_WORKLOAD, key):
-                job = followed.cache.get(job_key)
-                if isinstance(job, JobRecord):
-                    found.append((gvk, job))
-        return found
+        return jobs_of(self.jobs, key)
 
     @property
     def dialect(self) -> GateDialect:
@@ -230,15 +171,16 @@ class WorkerLink:
     def remarks(self) -> list[str]:
         """Return what is worth knowing about a worker that is connected."""
         found = []
-        if self.gates.are_missing:
-            found.append("its Kueue does not honour preemption gates")
+        if remark := self.gates.remark:
+            found.append(remark)
+        found.extend(self.kueue.found.problems)
         if self._uses_variants:
             found.append(
                 "its Kueue admits concurrently, which does not go with preemption gates: nothing preempts there"
             )
         if abs(self.clock_skew_ns) > _NOTABLE_SKEW_NS:
             found.append("its clock is more than 30 s off")
-        if self._identities is not None and self._identities.is_withheld(self.name):
+        if self._identity.is_withheld:
             found.append(
                 "its role does not allow get on namespaces kube-system, so it is not known which cluster it is "
                 "(apply deploy/rbac/worker.yaml there)"
@@ -264,8 +206,8 @@ class WorkerLink:
             if self._asks_permissions:
                 group.create_task(self._permissions.run())
             group.create_task(self._doubt())
-            if self._identities is not None:
-                group.create_task(self._keep_identifying(self._identities))
+            group.create_task(self._keep_identifying())
+            group.create_task(self._keep_detecting())
             if self.observation is not None:
                 group.create_task(self._supervise(self.observation, "forecasts.failed"))
             if self.pods is not None:
@@ -312,7 +254,7 @@ class WorkerLink:
         self._start_again()
 
     def _start_again(self) -> None:
-        self._is_identified = self._identities is None
+        self._identity.start_again()
         if self.report.connection is ConnectionState.CONNECTED:
             self._is_understood = False  # it may be another cluster, or an upgraded one
             self._connected.set()
@@ -323,66 +265,48 @@ class WorkerLink:
             await self._connected.wait()
             self._connected.clear()
             try:
-                self.gates.learn(await self.client.openapi(WORKLOADS))
+                self._learn(await self.kueue.detect())
             except ClusterError as error:
                 get_log().warning("worker.schema_unread", worker=self.name, error=str(error))
-            if not await self._identify():
+            if not await self._identity.identify(self.client, self.workloads.cache):
                 continue
             if not self._is_understood:
                 self._is_understood = True
                 self._permissions.doubt()
+                self.gates.report()
                 self._tell()
 
-    async def _identify(self) -> bool:
-        """Learn which cluster this is; False if the connection ended meanwhile, so that it may be another one now."""
-        failures = Failures(RetriedOperation.WORKER_IDENTITY, self._identity_wait, self._on_retry, self.name)
-        while self._identities is not None and not await self._read_identity(self._identities):
-            with suppress(TimeoutError):
-                async with self._clock.timeout(failures.next_wait()):
-                    await self._connected.wait()
-            if self.report.connection is not ConnectionState.CONNECTED or self._connected.is_set():
-                return False
-        self._is_identified = self.report.connection is ConnectionState.CONNECTED and not self._connected.is_set()
-        return self._is_identified
+    def _learn(self, found: DetectedKueue) -> None:
+        self.gates.learn(found)
+        self._on_kueue(found)
+        if found.text != self._kueue_version:
+            get_log().info("worker.kueue_version", worker=self.name, version=found.text, source=str(found.source))
+            self._kueue_version = found.text
+            self._tell()
 
-    async def _read_identity(self, identities: ClusterIdentities) -> bool:
-        """Read the identity; one that is withheld is told by our own objects, which have to be known then."""
-        self._note_marks(identities)
-        if not await identities.read(self.name, self.client):
-            return False
-        if not identities.is_withheld(self.name):
-            return True
-        self._note_marks(identities)
-        identities.review()
-        return self.workloads.cache.synced
-
-    def _note_marks(self, identities: ClusterIdentities) -> None:
-        cache = self.workloads.cache
-        replicas = (cache.get(key) for key in cache) if cache.synced else ()
-        found = [(each.hub, each.cluster) for each in replicas if isinstance(each, ReplicaRecord)]
-        identities.start_marks(self.name, found)
+    async def _keep_detecting(self) -> None:
+        """Look from time to time whether the worker's Kueue was upgraded while the connection stayed."""
+        while True:
+            await self._clock.sleep(LOOK_AGAIN_SECONDS)
+            if self.is_connected and await self.kueue.has_changed():
+                self._connected.set()
 
     async def _confirm_cluster(self) -> None:
         """See that a list is from the cluster that was identified: the address may lead to another one by now.
 
         If it does, nothing that was learnt counts any more. Raises `ClusterError`.
         """
-        if self._identities is None or not self._is_identified:
-            return  # it is read which cluster this is before anything is concluded
-        if await self._identities.is_same(self.name, self.client):
+        if not await self._identity.was_replaced(self.client):
             return
-        get_log().warning("worker.cluster_replaced", worker=self.name)
-        self._identities.ended(self.name)
         self.client.reconfigure(self.access)
         self._start_again()
-        operation = Operation(self.name, "get", NAMESPACES.resource, SYSTEM_NAMESPACE.name)
-        raise ProtocolViolation(operation, "the address leads to another cluster than before")
+        raise replaced_error(self.name)
 
-    async def _keep_identifying(self, identities: ClusterIdentities) -> None:
+    async def _keep_identifying(self) -> None:
         """Ask from time to time, for roles and what is behind an address change without the connection ending."""
         while True:
             await self._clock.sleep(_IDENTIFY_AGAIN_SECONDS)
-            if identities.is_read(self.name):
+            if self._identity.is_read:
                 with suppress(ClusterError):  # the watches tell whether the cluster is there
                     await self._confirm_cluster()
 
@@ -390,10 +314,8 @@ class WorkerLink:
         """Find out from time to time whether a silent worker still is, and whether one without gates was upgraded."""
         while True:
             await self._clock.sleep(_DOUBT_SECONDS)
-            if (key := self.gates.unseen) is not None:
-                unseen = self.replica(key)
-                self.gates.note_evidence(key, unseen if isinstance(unseen, ReplicaRecord) else None)
-            if self.is_connected and self.gates.are_missing:
+            self.gates.examine_unseen()
+            if self.is_connected and self.gates.verdict is GateSupport.MISSING:
                 self._connected.set()
 
     def _on_connection(self, report: ConnectionReport) -> None:
@@ -408,21 +330,10 @@ class WorkerLink:
 
     def _on_workload(self, key: ObjectKey) -> None:
         replica = self.workloads.cache.get(key)
-        if self._identities is not None and isinstance(replica, ReplicaRecord):
-            self._identities.note_mark(self.name, replica.hub, replica.cluster)
+        if isinstance(replica, ReplicaRecord):
+            self._identity.note_mark(replica)
         if not self._uses_variants and isinstance(replica, ReplicaRecord) and is_concurrent(replica):
             self._uses_variants = True
             self._tell()
+        self.gates.note_change(key)
         self._notices.on_workload(self.name, key)
-
-    def _job_notice(self, kind: JobKind) -> Callable[[ObjectKey], None]:
-        def notice(key: ObjectKey) -> None:
-            job = self.jobs[kind.gvk].cache.get(key)
-            named = (ObjectKey(key.namespace, job.workload),) if isinstance(job, JobRecord) and job.workload else ()
-            self._notices.on_job(kind, key, named)
-
-        return notice
-
-
-def _workload_of(job: JobRecord) -> Iterable[Hashable]:
-    return (ObjectKey(job.namespace, job.workload),) if job.workload else ()

@@ -14,6 +14,8 @@ class Remembered:
 
     foreign_workload_until: float = 0.0
     foreign_job_until: float = 0.0
+    answers_until: float = 0.0
+    """Until when an answer to a probe is believed."""
     confirmed: set[str] = field(default_factory=set)
     settled_jobs: dict[str, PlannedJob] = field(default_factory=dict)
     """By UID, what was done about a remote job without changing anything."""

@@ -1,7 +1,8 @@
-"""Which clusters get costs: those that the daemon is connected to, or for the controller by itself those listed."""
+"""Which clusters get costs: those that the daemon is connected to, or, for the controller alone, those listed."""
 
 from collections.abc import Mapping
 
+from config.api.identifiers import WorkerName
 from config.kubeconfig.access import ClusterAccess
 from config.sections.settings import Configuration
 from config.types.choices import CostPlace
@@ -17,7 +18,9 @@ from workerclient.base.errors import ClusterError
 class ConnectedClusters:
     """The daemon's hub, and the workers that it has a kubeconfig of."""
 
-    def __init__(self, places: tuple[CostPlace, ...], hub: ClusterAccess, links: Mapping[str, WorkerLink]) -> None:
+    def __init__(
+        self, places: tuple[CostPlace, ...], hub: ClusterAccess, links: Mapping[WorkerName, WorkerLink]
+    ) -> None:
         self._places = places
         self._hub = hub
         self._links = links

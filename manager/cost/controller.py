@@ -24,15 +24,9 @@ from manager.logging.logs import begin_cause, get_log
 from manager.queueing.backoff import KeyedFailures, is_outrun
 from manager.queueing.queue import KeyedQueue
 from workerclient.base.errors import ClusterError, Conflict, NotFound, excerpt
-from workerclient.cluster import (
-    ClientContext,
-    ClientLimits,
-    ClusterClient,
-    ConnectionReport,
-    ConnectionState,
-    WatchedResource,
-)
+from workerclient.cluster import ClientContext, ClientLimits, ClusterClient, WatchedResource
 from workerclient.objects.cache import Unreadable
+from workerclient.objects.connection_report import ConnectionReport, ConnectionState
 from workerclient.objects.resource import Precondition
 from workerclient.objects.watched import WatchedKind
 

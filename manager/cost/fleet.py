@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, NamedTuple
 
+from config.api.identifiers import WorkerName
 from config.kubeconfig.access import ClusterAccess
 from config.sections.settings import Configuration
 from config.types.choices import CostPlace
@@ -136,4 +137,4 @@ class CostFleet:
     def _limits(self, place: CostCluster) -> ClientLimits:
         if place.kind is CostPlace.HUB:
             return HUB_LIMITS
-        return ClientLimits(budget=budget_of(self._configuration, place.name), holdings=everything)
+        return ClientLimits(budget=budget_of(self._configuration, WorkerName(place.name)), holdings=everything)

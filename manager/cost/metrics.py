@@ -84,5 +84,5 @@ class CostMetrics:
         self._ignored.labels(cluster).set(int(is_ignored))
 
     def value(self, name: str, **labels: str) -> float:
-        """Return what a metric stands at; 0 if it was never touched."""
+        """Return the value of a metric; 0 if it was never touched."""
         return self.registry.get_sample_value(name, labels) or 0.0

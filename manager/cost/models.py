@@ -3,6 +3,7 @@
 A package offers a model by an entry point of the group GROUP. Only the model that is asked for is imported.
 """
 
+from collections.abc import Iterable
 from importlib.metadata import EntryPoint, entry_points
 from typing import Final
 
@@ -31,6 +32,11 @@ def load_model(name: str) -> CostModel:
     return SHIPPED[name] if offer is None else _load(offer)
 
 
+def not_installed(name: str, names: Iterable[str]) -> str:
+    """Say which models there are."""
+    return f'"{name}" is not installed: must be one of {", ".join(names)}'
+
+
 def find_model(name: str) -> EntryPoint | None:
     """Return who offers the model of that name, None if Turnstile ships it; nothing is imported."""
     offered = entry_points(group=GROUP, name=name)
@@ -40,7 +46,7 @@ def find_model(name: str) -> EntryPoint | None:
         return None
     if not offered:
         names = sorted({*SHIPPED, *(each.name for each in entry_points(group=GROUP))})
-        raise ModelError(f'"{name}" is not installed: must be one of {", ".join(names)}')
+        raise ModelError(not_installed(name, names))
     if len(offered) > 1:
         raise ModelError(f'"{name}" is offered by several packages: {_packages(*offered)}')
     (offer,) = offered

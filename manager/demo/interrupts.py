@@ -31,6 +31,10 @@ class Interrupts:
         self._waiting = asyncio.Event()
         await self._waiting.wait()
 
+    def quit(self) -> None:
+        """End as Ctrl-C does."""
+        self._on_signal(signal.SIGINT)
+
     def _on_signal(self, number: signal.Signals) -> None:
         if self._waiting is not None:
             self._waiting.set()

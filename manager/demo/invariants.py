@@ -39,7 +39,7 @@ class InvariantFinding:
 
     @property
     def holds(self) -> bool:
-        """Tell whether nothing speaks against it."""
+        """Return whether nothing speaks against it."""
         return not self.problems
 
 
@@ -143,7 +143,7 @@ _CHECKS: Mapping[str, Callable[[DemoEvidence], Iterator[str]]] = {
     "no two gates of a job opened within one timeout": _one_opening_per_timeout,
     "every opening was recorded on the hub before the gate opened": _recorded_first,
     "victims only where a gate was open": _victims_behind_open_gates,
-    "each gate opened in the spelling that its worker's Kueue reads": _own_spelling,
+    "each gate opened in the field that its worker's Kueue reads": _own_spelling,
     "each job ran once, on one worker": _one_copy_ran,
     "no replica is left, and those of other workers were removed before the job ended": _losers_gone,
     "the hub's Jobs are complete, with the status of the worker's": _hub_knows_the_end,

@@ -47,4 +47,9 @@ def format_line(line: LogLine) -> list[str]:
         return ["", f"ACT {line.act.number} of {len(ACTS)}  {line.act.title}", *explanation]
     mark = "=> " if line.sort is Sort.FACT else ""
     place = f"{line.cluster:<10}" if line.cluster or line.sort is Sort.SEEN else ""
-    return [f"{line.seconds:7.1f}s  {place}{mark}{line.text}"]
+    return wrapped(f"{line.seconds:7.1f}s  {place}{mark}{line.text}", _INDENT + " " * (len(place) + len(mark)))
+
+
+def wrapped(text: str, indent: str) -> list[str]:
+    """Break a line between words where a narrow terminal would break it within one."""
+    return textwrap.wrap(text, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)

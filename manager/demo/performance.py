@@ -4,7 +4,7 @@ import asyncio
 import logging
 import shlex
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,25 +15,30 @@ import yaml
 from rich.console import Console
 
 from config.api.meta import NANOSECONDS
-from config.sections.sections import Logging
+from config.sections.process import Logging
 from config.types.choices import LogFormat
 from manager.demo import cast, script
 from manager.demo.clusters import GATES_OFF, LocalClusterError
+from manager.demo.foresight import tell_score
 from manager.demo.interrupts import Interrupts
 from manager.demo.invariants import DemoEvidence, InvariantFinding, check_invariants, victims
+from manager.demo.keys import keys_read
 from manager.demo.lines import Lines
+from manager.demo.pace import Pace, Pauses
 from manager.demo.playbill import Playbill
 from manager.demo.report import PreemptionCounts, exit_code, findings_list, numbers_table
 from manager.demo.screen import DemoScreen, fits
 from manager.demo.sightings import ClusterSighting
-from manager.demo.stage import WITH_GATES, Stage, set_stage
+from manager.demo.stage import SOCKET, WITH_GATES, Stage, set_stage
 from manager.demo.story import Story
 from manager.logging.logs import configure_logging
+from manager.page.loopback import LoopbackPage, PageTarget
+from manager.process.invocation import typed_name
 
 LOG_FILE: Final = "daemon.log"
 MANIFEST: Final = "urgent.yaml"
 _WITHOUT_GATES: Final = "without-gates"
-_PAUSE_SECONDS: Final = 2.0
+_ON_TERMINAL: Final = Pauses(step_seconds=2.5, act_seconds=8.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +48,10 @@ class Options:
     directory: Path | None = None
     keep: bool = False
     plain: bool = False
+    page: bool = True
+    """Show the page on loopback."""
+    on_page: Callable[[LoopbackPage], Coroutine[None, None, None]] | None = None
+    """Called once the page can be opened."""
 
 
 class Presenter(Protocol):
@@ -57,17 +66,27 @@ async def perform(options: Options, interrupts: Interrupts) -> int:
     interrupts.install()
     console = Console()
     is_live = not options.plain and fits(console)
-    playbill = Playbill(_PAUSE_SECONDS if is_live else 0.0)
+    pace = Pace(_ON_TERMINAL if is_live else Pauses())
+    playbill = Playbill(pace)
     lines = Lines(playbill, sys.stdout)
-    presenter: Presenter = DemoScreen(playbill, console) if is_live else lines
     with _workplace(options.directory) as where:
-        lines.print(_welcome(where))
-        async with _shown(presenter) as shown, set_stage(where, WITH_GATES, _telling(playbill)) as stage:
-            findings, numbers = await _play(stage, where, playbill)
+        kubeconfig = shlex.quote(str(where / cast.HUB / "kubeconfig"))
+        presenter: Presenter = DemoScreen(playbill, console, kubeconfig) if is_live else lines
+        keys = {" ": pace.hold_or_go_on, "n": pace.hurry, "q": interrupts.quit} if is_live else {}
+        page = LoopbackPage(PageTarget(where / SOCKET))
+        async with (
+            page.serving() if options.page else nullcontext(),
+            _opened(page, options.on_page),
+            _shown_after(lines, _welcome(where, page if options.page else None), presenter) as shown,
+            set_stage(where, WITH_GATES, _telling(playbill)) as stage,
+        ):
+            with keys_read(keys):
+                findings, numbers = await _play(stage, where, playbill, page)
             shown.cancel()
             await asyncio.wait([shown])
             lines.flush(facts_only=is_live)
-            lines.print(["", *numbers_table(numbers), "", *findings_list(findings)])
+            lines.print(["", *numbers_table(numbers), tell_score(playbill.comparisons), "", *findings_list(findings)])
+            lines.print(["", *_what_next()])
             if options.keep:
                 lines.print(["", *_what_to_try(where)])
                 async with _shown(lines):
@@ -75,22 +94,30 @@ async def perform(options: Options, interrupts: Interrupts) -> int:
     return exit_code(findings)
 
 
-async def _play(stage: Stage, where: Path, playbill: Playbill) -> tuple[list[InvariantFinding], PreemptionCounts]:
+async def _play(
+    stage: Stage, where: Path, playbill: Playbill, page: LoopbackPage
+) -> tuple[list[InvariantFinding], PreemptionCounts]:
     story = Story(stage, playbill)
     playbill.begin(script.FULL, stage)
     await story.fill_workers()
+    await playbill.pace.between_acts()
     playbill.begin(script.ONE_GATE, stage)
     await story.one_preempts()
     with_gates = victims(stage.sightings)
+    await playbill.pace.between_acts()
     playbill.begin(script.STUCK, stage)
     await story.one_is_stuck()
+    await playbill.pace.between_acts()
     findings = check_invariants(_evidence(stage))
     async with set_stage(where / _WITHOUT_GATES, [GATES_OFF] * len(cast.WORKERS), _telling(playbill)) as ungated:
+        page.target = PageTarget(where / _WITHOUT_GATES / SOCKET)
         playbill.begin(script.WITHOUT, ungated)
         again = Story(ungated, playbill)
         await again.fill_workers()
         await again.one_preempts()
         without_gates = victims(ungated.sightings)
+        await playbill.pace.between_acts()
+    page.target = PageTarget(where / SOCKET)
     return findings, PreemptionCounts(with_gates, without_gates)
 
 
@@ -121,6 +148,28 @@ async def _shown(presenter: Presenter) -> AsyncIterator[asyncio.Task[None]]:
             task.cancel()
 
 
+@asynccontextmanager
+async def _shown_after(lines: Lines, welcome: list[str], presenter: Presenter) -> AsyncIterator[asyncio.Task[None]]:
+    """Print what there is to know beforehand, then let a presenter show the playbill."""
+    lines.print(welcome)
+    async with _shown(presenter) as task:
+        yield task
+
+
+@asynccontextmanager
+async def _opened(
+    page: LoopbackPage, on_page: Callable[[LoopbackPage], Coroutine[None, None, None]] | None
+) -> AsyncIterator[None]:
+    """Open the page beside everything else."""
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(on_page(page)) if on_page is not None else None
+        try:
+            yield
+        finally:
+            if task is not None:
+                task.cancel()
+
+
 @contextmanager
 def _workplace(directory: Path | None) -> Iterator[Path]:
     """Yield where everything goes, with the daemon's log and a manifest to try; a temporary place is removed."""
@@ -142,12 +191,26 @@ def _workplace(directory: Path | None) -> Iterator[Path]:
                 logging.getLogger().removeHandler(handler)
 
 
-def _welcome(where: Path) -> list[str]:
+def _welcome(where: Path, page: LoopbackPage | None) -> list[str]:
     names = ",".join((cast.HUB, *cast.WORKERS))
     return [
         "turnstile demo: one hub, three workers and the daemon on loopback, in this process",
+        *([] if page is None else [f"  page:          {page.address}"]),
         f"  kubeconfigs:   {where}/{{{names}}}/kubeconfig",
         f"  daemon's log:  {where / LOG_FILE}",
+        f"  status:        {_status_command(where)}",
+    ]
+
+
+def _what_next() -> list[str]:
+    return [
+        "Next:",
+        f"  {typed_name()} local --fleet",
+        "      clusters like these for jobs of your own; docs/tutorial.md, 15 minutes",
+        "  docs/real-kueue.md",
+        "      the same on real Kueue, beside Kueue's own controller",
+        "  docs/install.md",
+        "      on your clusters; begin with shadow mode, which only reads",
     ]
 
 
@@ -160,4 +223,9 @@ def _what_to_try(where: Path) -> list[str]:
         kubectl(cast.HUB, f"create -f {shlex.quote(str(where / MANIFEST))}"),
         kubectl(cast.HUB, "get workloads"),
         kubectl(cast.WORKERS[0], "get jobs --watch"),
+        f"  {_status_command(where)}",
     ]
+
+
+def _status_command(where: Path) -> str:
+    return f"{typed_name()} status --socket {shlex.quote(str(where / SOCKET))}"

@@ -1,6 +1,6 @@
 """What a screen shows of one cluster, read from its objects as they are at the moment."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -27,6 +27,8 @@ class JobPicture:
 
     name: str
     phase: JobPhase
+    at_risk: bool = False
+    """It runs, and would be preempted by forecast."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +69,10 @@ class HubPicture:
     message: str = ""
 
 
-def worker_picture(stage: Stage, worker: str, first_sighting: int, now_ns: int) -> WorkerPicture:
-    """Look at a worker; victims are counted from some sighting on."""
+def worker_picture(
+    stage: Stage, worker: str, first_sighting: int, now_ns: int, at_risk: Collection[str] = ()
+) -> WorkerPicture:
+    """Look at a worker; victims are counted from some sighting on. Jobs at risk are those a forecast names."""
     jobs = list(stage.jobs(worker))
     own = [job for job in jobs if not is_copy(job)]
     running = {job["metadata"]["name"] for job in jobs if phase(job) is JobPhase.RUNNING}
@@ -79,7 +83,7 @@ def worker_picture(stage: Stage, worker: str, first_sighting: int, now_ns: int) 
             stopping=cpus(job for job in own if phase(job) is JobPhase.STOPPING),
             urgent=cpus(job for job in jobs if is_copy(job) and phase(job) is JobPhase.RUNNING),
         ),
-        jobs=tuple(JobPicture(job["metadata"]["name"], phase(job)) for job in own),
+        jobs=tuple(_job_picture(job, at_risk) for job in own),
         copies=tuple(_copy_picture(stage, worker, each, running, now_ns) for each in copies),
         victims=victims(stage.sightings[first_sighting:]).get(worker, 0),
     )
@@ -97,6 +101,11 @@ def hub_picture(stage: Stage) -> HubPicture:
         return HubPicture(stage.job_of(latest), "Finished", finished.message)
     state = "Admitted" if is_true(conditions(latest), "Admitted") else checks[0].get("state", "")
     return HubPicture(stage.job_of(latest), state, checks[0].get("message", ""))
+
+
+def _job_picture(job: Obj, at_risk: Collection[str]) -> JobPicture:
+    name, now = job["metadata"]["name"], phase(job)
+    return JobPicture(name, now, now is JobPhase.RUNNING and name in at_risk)
 
 
 def _copy_picture(stage: Stage, worker: str, copy: Obj, running: Iterable[str], now_ns: int) -> CopyPicture:

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from manager.demo.pace import Pace
 from manager.demo.script import Act
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from manager.demo.stage import Stage
 
 
@@ -35,14 +38,18 @@ class LogLine:
 class Playbill:
     """Collects lines; a presenter takes new ones at its own pace."""
 
-    def __init__(self, pause_seconds: float) -> None:
+    def __init__(self, pace: Pace) -> None:
         self._started = time.monotonic()
-        self._pause_seconds = pause_seconds
+        self.pace = pace
         self.lines: list[LogLine] = []
         self.act: Act | None = None
         self.stage: Stage | None = None
         self.first_sighting = 0
         """Of the act, among those of the stage."""
+        self.at_risk: Mapping[str, Sequence[str]] = {}
+        """The jobs of each worker that would be preempted, while that is forecast."""
+        self.comparisons: list[bool] = []
+        """Of each time that a worker preempted: whether it was as forecast."""
         self.news = asyncio.Event()
 
     @property
@@ -56,9 +63,12 @@ class Playbill:
         self.first_sighting = len(stage.sightings)
         self._add(LogLine(Sort.ACT, self.seconds, act.title, act=act))
 
-    async def pause(self) -> None:
-        """Give a reader time; nothing depends on it."""
-        await asyncio.sleep(self._pause_seconds)
+    def compare(self, worker: str, foretold: "Sequence[str]", preempted: "Sequence[str]") -> None:
+        """Add whether a worker preempted the jobs that it was forecast to."""
+        is_true = sorted(foretold) == sorted(preempted)
+        self.comparisons.append(is_true)
+        what = "as forecast" if is_true else f"not as forecast: {' and '.join(foretold) or 'nothing'}"
+        self.say(f"{' and '.join(preempted)} preempted, {what}", worker)
 
     def see(self, cluster: str, text: str) -> None:
         """Add what was seen on a cluster."""

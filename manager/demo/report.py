@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from manager.demo import cast
 from manager.demo.invariants import InvariantFinding
+from manager.demo.lines import wrapped
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +29,15 @@ def numbers_table(numbers: PreemptionCounts) -> list[str]:
     lines = ["  ".join([row[0].ljust(first), *(cell.rjust(8) for cell in row[1:])]).rstrip() for row in rows]
     times = "job was" if numbers.saved == 1 else "jobs were"
     saved = f"Without gates {numbers.saved} more {times} preempted for {cast.FIRST}, which ran once all the same."
-    return [f"Jobs preempted for {cast.FIRST}, counted on the workers:", *(f"  {line}" for line in lines), saved]
+    heading = f"Jobs preempted for {cast.FIRST}, counted on the workers:"
+    return [heading, *(f"  {line}" for line in lines), *wrapped(saved, "")]
 
 
 def findings_list(findings: Sequence[InvariantFinding]) -> list[str]:
     """Return each invariant with its verdict, and below it what speaks against it."""
     lines = ["Invariants, checked against everything that was seen on the clusters:"]
     for finding in findings:
-        lines.append(f"  {'ok    ' if finding.holds else 'FAILED'}  {finding.name}")
+        lines += wrapped(f"  {'ok    ' if finding.holds else 'FAILED'}  {finding.name}", " " * 10)
         lines += [f"            {problem}" for problem in finding.problems]
     failed = sum(not finding.holds for finding in findings)
     return [*lines, f"{failed} of {len(findings)} failed." if failed else f"All {len(findings)} held."]

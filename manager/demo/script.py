@@ -1,11 +1,11 @@
 """The words of the demo: its acts, and one line for each thing that is seen."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
 from manager.demo import cast
-from manager.demo.sightings import SIGNALS, ClusterSighting, SightingKind
+from manager.demo.foresight import tell_forecast, tell_outcome
+from manager.demo.sightings import ClusterSighting, SightingKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +44,12 @@ WITHOUT: Final = Act(
 ACTS: Final = (FULL, ONE_GATE, STUCK, WITHOUT)
 
 OPEN_MARK: Final = "GATE OPEN"
-_SPELLINGS: Final = dict(zip(SIGNALS, ("Kueue v0.19.1", "KEP-8303"), strict=True))
 _WORDS: Final = {
     SightingKind.COPIED: "gets a replica of {job}",
-    SightingKind.ASKED: "asks to preempt for {job} ({detail})",
+    SightingKind.ASKED: "asks to preempt for {job}",
     SightingKind.RECORDED: "notes that {detail} may preempt for {job}",
+    SightingKind.FORECAST: "",
+    SightingKind.VERIFIED: "",
     SightingKind.OPENED: OPEN_MARK + " for {job}: may preempt, alone for {timeout} s",
     SightingKind.EVICTED: "{job} is preempted and told to stop",
     SightingKind.STOPPED: "{job} has stopped",
@@ -66,6 +67,7 @@ class Narrator:
 
     def __init__(self) -> None:
         self._victims: set[tuple[str, str]] = set()
+        self._recorded: set[tuple[str, str]] = set()
 
     def tell(self, seen: ClusterSighting) -> str:
         """Return the line for a sighting, empty if it is not worth one."""
@@ -73,17 +75,15 @@ class Narrator:
             self._victims.add((seen.cluster, seen.job))
         if seen.what is SightingKind.STARTED and seen.job in cast.LOW_PRIORITY:
             return f"{seen.job} runs again" if (seen.cluster, seen.job) in self._victims else ""
+        if seen.what is SightingKind.RECORDED:
+            if (seen.job, seen.detail) in self._recorded:  # the record of an opening is completed later
+                return ""
+            self._recorded.add((seen.job, seen.detail))
+        worker, _, what = seen.detail.partition(" ")
+        if seen.what is SightingKind.FORECAST:
+            return tell_forecast(worker, what)
+        if seen.what is SightingKind.VERIFIED:
+            return tell_outcome(worker, what)
         if seen.what is SightingKind.SUCCEEDED and seen.cluster == cast.HUB:
             return f"Job {seen.job} is complete, with the worker's status"
         return _WORDS[seen.what].format(job=seen.job, detail=seen.detail, timeout=cast.TIMEOUT_SECONDS)
-
-
-def tell_spellings(sightings: Iterable[ClusterSighting]) -> str:
-    """Say which workers asked in which spelling, empty if none did."""
-    asked = {each.cluster: each.detail for each in sightings if each.what is SightingKind.ASKED}
-    parts = [
-        f"{', '.join(sorted(cluster for cluster, signal in asked.items() if signal == condition))} {name}'s"
-        for condition, name in _SPELLINGS.items()
-        if condition in asked.values()
-    ]
-    return f"dialects: {'; '.join(parts)}" if parts else ""

@@ -10,7 +10,9 @@ from typing import Any, Final
 from config.api.meta import Raw, conditions, is_true
 from config.api.quantity import parse_quantity
 from config.names import FIELD_MANAGER, MULTIKUEUE_NAME
+from engine.forecasting.verification import ForecastResult
 from gates.model import marks
+from gates.model.forecasts import ForecastRecord, parse_record
 from gates.wire.annotations import LedgerError, parse_openings
 
 SIGNALS: Final = ("BlockedOnPreemptionGates", "QuotaReservationBlocked")
@@ -25,6 +27,8 @@ class SightingKind(StrEnum):
     COPIED = "copied"
     ASKED = "asked"
     RECORDED = "recorded"
+    FORECAST = "forecast"
+    VERIFIED = "verified"
     OPENED = "opened"
     EVICTED = "evicted"
     STOPPED = "stopped"
@@ -54,7 +58,8 @@ class ClusterSighting:
     what: SightingKind
     job: str
     detail: str = ""
-    """What belongs to it: the spelling of a signal or gate, the cluster of a record, the outcome of a job."""
+    """What belongs to it: the spelling of a signal or gate, the cluster of a record, the outcome of a job; of a
+    forecast the cluster and the victims, and then the cluster and the result."""
     since_ns: int = 0
     """For a record: when the window began."""
 
@@ -75,6 +80,7 @@ def seen_on_hub(kind: str, old: Raw | None, new: Raw | None) -> Iterator[Seen]:
     if kind == "Job":
         yield from _success(old, new)
         return
+    yield from _forecast(_forecast_record(old), _forecast_record(new))
     for opening in set(_openings(new)) - set(_openings(old)):
         yield Seen(SightingKind.RECORDED, opening.cluster, opening.opened_ns)
 
@@ -92,12 +98,12 @@ def seen_on_worker(kind: str, old: Raw | None, new: Raw | None) -> Iterator[Seen
 
 
 def is_copy(obj: Raw | None) -> bool:
-    """Tell whether the daemon made this object on a worker."""
+    """Return whether the daemon made this object on a worker."""
     return obj is not None and bool(marks.hub_of(obj["metadata"]))
 
 
 def is_evicted(workload: Raw | None) -> bool:
-    """Tell whether a Workload was told to make room for another one."""
+    """Return whether a Workload was told to make room for another one."""
     evicted = conditions(workload).get("Evicted") if workload is not None else None
     return evicted is not None and evicted.is_true and evicted.reason == "Preempted"
 
@@ -186,6 +192,22 @@ def _interference(old: Raw | None, new: Raw | None) -> Iterator[Seen]:
 def _has_our_fields(obj: Raw | None) -> bool:
     fields = (obj or {}).get("metadata", {}).get("managedFields") or ()
     return any(each.get("manager") == FIELD_MANAGER for each in fields)
+
+
+def _forecast(old: ForecastRecord | None, new: ForecastRecord | None) -> Iterator[Seen]:
+    if new is None:
+        return
+    is_same = old is not None and old.is_about(new.cluster, new.replica_uid, new.opened_ns)
+    if not is_same:
+        jobs = sorted(victim.owner.removeprefix("Job ") for victim in new.forecast.victims)
+        yield Seen(SightingKind.FORECAST, f"{new.cluster} {' and '.join(jobs)}", new.opened_ns)
+    before = old.result if is_same and old is not None else ForecastResult.PENDING
+    if new.result is not ForecastResult.PENDING and before is ForecastResult.PENDING:
+        yield Seen(SightingKind.VERIFIED, f"{new.cluster} {new.result}")
+
+
+def _forecast_record(workload: Raw | None) -> ForecastRecord | None:
+    return parse_record(((workload or {}).get("metadata", {}).get("annotations") or {}).get(marks.FORECAST))
 
 
 def _openings(workload: Raw | None) -> tuple[Any, ...]:

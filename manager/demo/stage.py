@@ -13,6 +13,8 @@ from config.kubeconfig.sources import load_hub_kubeconfig
 from config.names import CONFIG_API_VERSION, CONFIG_KIND, KUEUE_GROUP
 from config.sections.settings import Configuration
 from manager.app.daemon import Daemon, identify
+from manager.app.listeners import Observers
+from manager.app.service import journal_of, journaled
 from manager.base.clock import SystemClock
 from manager.demo import cast
 from manager.demo.clusters import (
@@ -27,8 +29,14 @@ from manager.demo.clusters import (
     Member,
 )
 from manager.demo.sightings import ClusterSighting, Seen, seen_on_hub, seen_on_worker
+from manager.planning.errors import PlanError
+from manager.planning.planner import Planner
+from manager.serving.socket_server import serve_api
 from workerclient.cluster import ClientContext
 
+JOURNAL: Final = "journal.db"
+SOCKET: Final = "api.sock"
+"""Where the daemon answers `turnstile status` and its like, in the demo's directory."""
 WITH_GATES: Final = (KEP_8303, CURRENT, CURRENT)
 """The first worker speaks the KEP's dialect, the others Kueue v0.19.1's."""
 _PATIENCE_SECONDS: Final = 90.0
@@ -44,9 +52,14 @@ class Stage:
     """Hub and workers, and everything that was seen on them."""
 
     def __init__(
-        self, fleet: LocalFleet, profiles: Sequence[KueueProfile], on_seen: Callable[[ClusterSighting], None]
+        self,
+        fleet: LocalFleet,
+        profiles: Sequence[KueueProfile],
+        planner: Planner,
+        on_seen: Callable[[ClusterSighting], None],
     ) -> None:
         self._fleet = fleet
+        self._planner = planner
         self._on_seen = on_seen
         self._changed = asyncio.Event()
         self._jobs_of: dict[str, str] = {}
@@ -72,7 +85,7 @@ class Stage:
         return self._fleet.workers
 
     def is_ready(self) -> bool:
-        """Tell whether the hub says that its queue and all workers can be used."""
+        """Return whether the hub says that its queue and all workers can be used."""
         objects = [obj for plural in _READINESS_KINDS for obj in self._objects(cast.HUB, plural, KUEUE_GROUP)]
         return all(is_true(conditions(obj), "Active") for obj in objects)
 
@@ -97,6 +110,13 @@ class Stage:
             store.create(store.kind(plural, group), obj, cast.NAMESPACE)
         except ApiError as error:
             raise StuckError(f"{cluster}: {error.message}") from error
+
+    async def plan(self, job: Obj) -> Obj:
+        """Ask the daemon what would become of a job, as `turnstile plan` does."""
+        try:
+            return await self._planner.plan(job, cast.NAMESPACE, None)
+        except PlanError as error:
+            raise StuckError(f"the forecast: {error}") from error
 
     def annotate_job(self, cluster: str, name: str, annotation: str, value: str) -> None:
         """Set an annotation of a Job, as `kubectl annotate` would."""
@@ -157,25 +177,44 @@ async def set_stage(
     members = [
         Member(name, str(cast.WORKER_CPUS), profile) for name, profile in zip(cast.WORKERS, profiles, strict=True)
     ]
-    async with LocalFleet(Member(cast.HUB, str(cast.HUB_CPUS)), members, directory) as fleet:
-        stage = Stage(fleet, profiles, on_seen)
-        daemon = await _make_daemon(fleet)
+    async with (
+        LocalFleet(Member(cast.HUB, str(cast.HUB_CPUS)), members, directory) as fleet,
+        _daemon(fleet, directory) as daemon,
+    ):
+        stage = Stage(fleet, profiles, daemon.inspector.planner, on_seen)
         async with asyncio.TaskGroup() as group:
-            running = group.create_task(daemon.run())
+            running = [
+                group.create_task(daemon.run()),
+                group.create_task(serve_api(directory / SOCKET, daemon.inspector)),
+            ]
             await stage.until(stage.is_ready, "the hub's queue and its three workers are active")
             yield stage
-            running.cancel()
+            for task in running:
+                task.cancel()
 
 
-async def _make_daemon(fleet: LocalFleet) -> Daemon:
+@asynccontextmanager
+async def _daemon(fleet: LocalFleet, directory: Path) -> AsyncIterator[Daemon]:
+    """Make a daemon that keeps a journal, for `turnstile timeline` and the page."""
     document: Obj = {
         "api_version": CONFIG_API_VERSION,
         "kind": CONFIG_KIND,
         "gates": {"single_cluster_preemption_timeout": f"{cast.TIMEOUT_SECONDS}s"},
         "jobs": {"integrations": ["batch/job"]},
+        # The last act shows what happens without gates.
+        "workers": [{"name": name, "gates_unsupported": "allow"} for name in cast.WORKERS],
         "gc_interval": "1s",
+        "journal": {"path": str(directory / JOURNAL)},
     }
     configuration = Configuration(**document)
     access = load_hub_kubeconfig(fleet.hub.kubeconfig_path, configuration.kubeconfig_policy)
     client_context = ClientContext(SystemClock(), random.SystemRandom().random)
-    return Daemon(configuration, access, await identify(configuration, access, client_context), client_context)
+    identity = await identify(configuration, access, client_context)
+    journal = journal_of(configuration, client_context)
+    if journal is None:
+        raise TypeError("a demo has a journal")
+    journal.start()
+    try:
+        yield Daemon(configuration, access, identity, client_context, journaled(journal, Observers()))
+    finally:
+        journal.close()

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from config.api.meta import NANOSECONDS, Obj
-from manager.demo import cast, script
+from manager.demo import cast
 from manager.demo.clusters import NEVER, STOP_SECONDS
+from manager.demo.foresight import preempted_jobs, tell_plan, victims_by_worker
 from manager.demo.invariants import victims
 from manager.demo.playbill import Playbill
 from manager.demo.sightings import ClusterSighting, JobPhase, SightingKind, cpus, phase
@@ -27,27 +28,27 @@ class Story:
         await self._stage.until(self._is_full, "every worker runs its low-priority jobs")
         taken = ", ".join(f"{worker} {self._used(worker)} of {cast.WORKER_CPUS}" for worker in cast.WORKERS)
         self._playbill.say(f"CPUs in use: {taken}")
-        await self._playbill.pause()
+        await self._playbill.pace.step()
 
     async def one_preempts(self) -> None:
         """Act 2: a job that fits nowhere arrives."""
-        await self._playbill.pause()
+        await self._playbill.pace.step()
         begin = len(self._stage.sightings)
+        await self._foretell(cast.FIRST)
         self._submit(cast.FIRST)
         await self._finished(cast.FIRST)
         self._sum_up(cast.FIRST, self._stage.sightings[begin:])
-        if spellings := script.tell_spellings(self._stage.sightings[begin:]):
-            self._playbill.say(spellings)
         await self._stage.until(self._is_full, "the victims run again")
         self._playbill.say("the preempted jobs run again, every worker is full")
-        await self._playbill.pause()
+        await self._playbill.pace.step()
 
     async def one_is_stuck(self) -> None:
         """Act 3: the victims of whichever worker is first do not stop."""
-        await self._playbill.pause()
+        await self._playbill.pace.step()
         begin = len(self._stage.sightings)
         for worker in cast.WORKERS:
             self._set_stopping(worker, NEVER)
+        await self._foretell(cast.SECOND)
         self._submit(cast.SECOND)
         await self._stage.until(lambda: self._opened(cast.SECOND), f"a gate opens for {cast.SECOND}")
         first = self._opened(cast.SECOND)[0]
@@ -56,7 +57,7 @@ class Story:
                 self._set_stopping(worker, str(cast.STOP_TIME_SECONDS))
         await self._stage.until(lambda: cpus(self._stopping(first)) >= cast.URGENT_CPUS, f"{first} tells jobs to stop")
         names = " and ".join(job["metadata"]["name"] for job in self._stopping(first))
-        self._playbill.say(f"{names} ignore it: {cast.SECOND} cannot start here", first)
+        self._playbill.say(f"{names} ignore it: {cast.SECOND} cannot start", first)
         await self._stage.until(lambda: len(self._opened(cast.SECOND)) > 1, "the next gate opens")
         self._tell_gap(cast.SECOND)
         await self._finished(cast.SECOND)
@@ -64,7 +65,15 @@ class Story:
         self._set_stopping(first, str(cast.STOP_TIME_SECONDS))
         await self._stage.until(self._is_full, "the stuck jobs stop and run again")
         self._playbill.say("the stuck jobs stopped at last, every worker is full again")
-        await self._playbill.pause()
+        await self._playbill.pace.step()
+
+    async def _foretell(self, job: str) -> None:
+        """Say before a job is submitted which jobs each worker would preempt for it."""
+        at_risk = victims_by_worker(await self._stage.plan(cast.urgent_job(job)))
+        self._playbill.at_risk = at_risk
+        for worker, jobs in at_risk.items():
+            self._playbill.say(tell_plan(jobs), worker)
+        await self._playbill.pace.step()
 
     def _submit(self, job: str) -> None:
         self._stage.create(cast.HUB, cast.urgent_job(job))
@@ -90,8 +99,12 @@ class Story:
     def _sum_up(self, job: str, seen: Sequence[ClusterSighting]) -> None:
         ran = [each.cluster for each in seen if each.what is SightingKind.STARTED and each.job == job]
         counts = victims(seen)
-        told = ", ".join(f"{worker} {counts.get(worker, 0)}" for worker in cast.WORKERS)
-        self._playbill.say(f"{job} ran on {' and '.join(ran)}; preempted: {told}")
+        for worker, foretold in self._playbill.at_risk.items():
+            if preempted := preempted_jobs(seen, worker):
+                self._playbill.compare(worker, foretold, preempted)
+        told = ", ".join(f"{counts[worker]} on {worker}" for worker in cast.WORKERS if worker in counts)
+        self._playbill.at_risk = {}
+        self._playbill.say(f"{job} ran on {' and '.join(ran)}; preempted: {told or 'none'}")
 
     def _tell_gap(self, job: str) -> None:
         """Say how long the second worker had to wait, as the clusters show it."""

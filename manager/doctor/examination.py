@@ -14,10 +14,12 @@ from config.kubeconfig.credentials import CredentialError, parse_token_file, tok
 from config.kubeconfig.sources import read_token_file
 from config.names import KUEUE_GROUP
 from config.reading.files import UnreadableFileError
-from gates.diagnosis.capabilities import permission_findings, version_findings
+from gates.detection.detected import DetectedKueue
+from gates.diagnosis.capabilities import detection_findings, permission_findings, version_findings
 from gates.diagnosis.connection import Expiries, expiry_findings, handshake_findings, skew_findings
 from gates.diagnosis.finding import Finding, Severity, Topic, error
-from manager.planning.listed import certain_skew_ns
+from manager.clusters.kueue_detection import KueueDetector
+from manager.planning.listed import NO_DESCRIPTION, certain_skew_ns
 from manager.process.supervision import Misunderstood, per_cluster
 from workerclient.base.errors import ClusterError, Forbidden, Refused, Unauthenticated
 from workerclient.base.kind import ApiKind
@@ -39,10 +41,15 @@ class Examination:
     client_context: ClientContext
     seconds: float
     findings: list[Finding] = field(default_factory=list)
+    checks: int = 0
+    """How many checks were carried out."""
     is_reachable: bool = False
+    kueue: DetectedKueue | None = None
+    """Which Kueue runs there; None where that was not found out."""
 
     def note(self, findings: Iterable[Finding]) -> None:
-        """Keep findings."""
+        """Keep what one check found, if anything."""
+        self.checks += 1
         self.findings.extend(findings)
 
     async def examine_way(self) -> bool:
@@ -90,6 +97,16 @@ class Examination:
         found = list(version_findings(self.cluster, served, absent))
         self.note(found)
         return not found
+
+    async def examine_kueue(self, client: ClusterClient, configured: str = "") -> DetectedKueue | None:
+        """Find out which Kueue runs there; None if the cluster does not describe its Workloads."""
+        found = await KueueDetector(client, configured).detect()
+        if not found.schema.is_described:
+            self.misunderstand(Misunderstood(NO_DESCRIPTION))
+            return None
+        self.kueue = found
+        self.note(detection_findings(self.cluster, found))
+        return found
 
     def examine_clock(self, client: ClusterClient) -> None:
         """Compare clocks, by the answers so far."""

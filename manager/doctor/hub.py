@@ -2,15 +2,17 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
+from config.api.identifiers import ClusterUID, WorkerName
 from config.api.meta import Obj, ObjectKey
 from config.names import FIELD_MANAGER
 from config.sections.settings import Configuration
 from gates.diagnosis.finding import Severity, Topic, warning
-from gates.diagnosis.objects import StatusAuthor, check_findings, rival_findings
+from gates.diagnosis.objects import StatusAuthor, check_findings, cordon_findings, rival_findings
 from gates.model.activity import CheckRecord, ConfigRecord, check_record, cluster_record, config_record
 from gates.model.marks import HubIdentity
-from gates.wire.records import HubRecord, hub_record
+from gates.wire.record_readers import hub_record
 from manager.base.kinds import (
     ADMISSION_CHECKS,
     CLUSTER_QUEUES,
@@ -24,11 +26,15 @@ from manager.base.kinds import (
 )
 from manager.clusters.access import WorkerKubeconfigSource, known_sources
 from manager.clusters.permissions import needs_of_plans, needs_on_hub
+from manager.clusters.worker_table import listed_traits, resolve_config
 from manager.doctor.examination import HUB, Examination
 from manager.planning.hubside import checks_of
 from workerclient.base.errors import ClusterError
 from workerclient.base.kind import ApiKind
 from workerclient.cluster import ClusterClient
+
+if TYPE_CHECKING:
+    from gates.wire.records import HubRecord
 
 _ROLE = "deploy/rbac/hub.yaml"
 
@@ -38,7 +44,7 @@ class HubFacts:
     """What the examinations of workers take from the hub; empty where it does not answer."""
 
     identity: HubIdentity | None = None
-    sources: dict[str, WorkerKubeconfigSource] = field(default_factory=dict)
+    sources: dict[WorkerName, WorkerKubeconfigSource] = field(default_factory=dict)
     queues: dict[str, set[ObjectKey]] = field(default_factory=dict)
     """The LocalQueues that lead to each worker."""
     workloads: frozenset[ObjectKey] = frozenset()
@@ -67,15 +73,20 @@ async def _examine(configuration: Configuration, client: ClusterClient, seen: Ex
     seen.examine_clock(client)
     if not await seen.examine_versions(client, (WORKLOADS, ADMISSION_CHECKS, CONFIGS, CLUSTERS)):
         return
+    await seen.examine_kueue(client)
     system = await client.resource(NAMESPACES).get(ObjectKey("", "kube-system"))
-    uid = str(system["metadata"]["uid"])
+    uid = ClusterUID(str(system["metadata"]["uid"]))
     facts.identity = HubIdentity(configuration.hub.origin or f"hub-{uid}", uid)
     clusters = [cluster_record(raw) for raw in await listed(client, CLUSTERS)]
     facts.sources = known_sources(configuration, clusters)
     raw_checks = [raw for raw in await listed(client, ADMISSION_CHECKS) if _is_ours(raw, configuration)]
     checks = [check_record(raw) for raw in raw_checks]
-    configs = {record.name: record for record in map(config_record, await listed(client, CONFIGS))}
-    seen.note(check_findings(checks, configs, facts.sources, configuration.hub.controller_name))
+    traits = listed_traits(configuration, clusters)
+    configs = {
+        record.name: resolve_config(record, traits) for record in map(config_record, await listed(client, CONFIGS))
+    }
+    found = check_findings(checks, configs, facts.sources, configuration.hub.controller_name)
+    seen.note((*found, *cordon_findings(clusters)))
     await _read_workloads(configuration, client, seen, facts, raw_checks)
     await _read_queues(client, seen, facts, _workers_by_check(checks, configs))
 

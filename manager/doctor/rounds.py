@@ -1,11 +1,12 @@
 """Examines the hub, then all workers side by side, each within its own time: one that is dead hides no other."""
 
 import asyncio
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 
 from config.kubeconfig.access import ClusterAccess
 from config.sections.settings import Configuration
+from gates.detection.detected import DetectedKueue
 from gates.diagnosis.finding import Finding, Topic, error
 from gates.diagnosis.identity import identity_findings
 from gates.model.activity import Health
@@ -24,11 +25,14 @@ class UnknownWorkerError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """The findings, and which clusters were examined."""
+    """The findings, how many checks made them, and which clusters were examined."""
 
     findings: tuple[Finding, ...]
+    checks: int
     clusters: tuple[str, ...]
     hub_answers: bool
+    kueues: Mapping[str, DetectedKueue]
+    """Which Kueue runs on each cluster, as far as that was found out."""
 
 
 async def examine_all(
@@ -53,10 +57,14 @@ async def examine_all(
             tasks = [group.create_task(_examined(configuration, source, loader, hub, facts)) for source in sources]
     finally:
         await client.close()
-    found: Iterable[Finding] = [*hub.findings, *(finding for task in tasks for finding in task.result())]
+    examined = [(hub.findings, hub.checks, hub.kueue), *(task.result() for task in tasks)]
     identities = identity_findings(facts.clusters, facts.identity.hub if facts.identity is not None else None)
-    found = [*found, *identities]
-    return Diagnosis(tuple(found), (HUB, *(source.name for source in sources)), hub.is_reachable)
+    found = (*(finding for findings, _, _ in examined for finding in findings), *identities)
+    checks = sum(checks for _, checks, _ in examined) + len(facts.clusters)  # each identity is compared with the others
+    clusters = (HUB, *(source.name for source in sources))
+    each = zip(clusters, (kueue for _, _, kueue in examined), strict=True)
+    kueues = {cluster: kueue for cluster, kueue in each if kueue is not None}
+    return Diagnosis(found, checks, clusters, hub.is_reachable, kueues)
 
 
 async def _examined(
@@ -65,23 +73,24 @@ async def _examined(
     loader: AccessLoader,
     hub: Examination,
     facts: HubFacts,
-) -> list[Finding]:
+) -> tuple[list[Finding], int, DetectedKueue | None]:
+    """Return what was found on a worker, by how many checks, and which Kueue it runs."""
     try:
         async with hub.client_context.clock.timeout(hub.seconds):
             access = await per_cluster(loader.load(source), ClusterError)
     except (ClusterError, TimeoutError) as failure:
         why = str(failure) or f"no answer within {hub.seconds:g} s"
         message = f"its kubeconfig cannot be read from the hub: {why}"
-        return [error(source.name, Topic.KUBECONFIG, message, "make the hub reachable first")]
+        return [error(source.name, Topic.KUBECONFIG, message, "make the hub reachable first")], 1, None
     if isinstance(access, Misunderstood):
         message = f"its kubeconfig {access.problem}"
-        return [error(source.name, Topic.KUBECONFIG, message, "correct the kubeconfig")]
+        return [error(source.name, Topic.KUBECONFIG, message, "correct the kubeconfig")], 1, None
     if isinstance(access, Health):
         remedy = "correct the kubeconfig that its MultiKueueCluster or the configuration names"
-        return [error(source.name, Topic.KUBECONFIG, f"{access.message} ({access.reason})", remedy)]
+        return [error(source.name, Topic.KUBECONFIG, f"{access.message} ({access.reason})", remedy)], 1, None
     seen = Examination(source.name, access, hub.client_context, hub.seconds)
     await _in_time(seen, examine_worker(configuration, seen, facts))
-    return seen.findings
+    return seen.findings, seen.checks + 1, seen.kueue  # the kubeconfig is one
 
 
 async def _in_time(seen: Examination, examination: Awaitable[None]) -> None:

@@ -2,29 +2,37 @@
 
 from collections.abc import Iterable
 
+from config.api.identifiers import WorkerName
 from config.api.meta import Obj, ObjectKey
 from config.names import ORIGIN_LABEL
 from config.sections.settings import Configuration
-from gates.assembly.gate_support import describes_workloads, dialect_served
+from gates.detection.gate_switch import agreed
 from gates.diagnosis.capabilities import gate_findings, unserved_jobs
 from gates.diagnosis.finding import Severity
 from gates.diagnosis.identity import unidentified
 from gates.diagnosis.objects import Marked, namesake_findings, queue_findings
 from gates.jobs.kinds import JobKind
 from gates.model.marks import HubIdentity, hub_of, origin_of
-from gates.model.settings import UngatedPolicy
-from gates.wire.records import ReplicaRecord, replica_record
+from gates.wire.record_readers import replica_record
+from gates.wire.records import ReplicaRecord
+from manager.base.from_configuration import ungated_policy_of
 from manager.base.kinds import LOCAL_QUEUES, NAMESPACES, WORKLOADS, api_kind, job_kinds
+from manager.base.kueue_configuration import KueueConfigurationError, load_kueue_configuration, switches_gates
 from manager.clusters.cluster_identity import cluster_uid
-from manager.clusters.permissions import needs_of_forecasts, needs_of_pod_forecasts, needs_on_worker
+from manager.clusters.permissions import (
+    needs_of_detection,
+    needs_of_forecasts,
+    needs_of_pod_forecasts,
+    needs_on_worker,
+)
 from manager.doctor.examination import Examination
 from manager.doctor.hub import HubFacts, listed
-from manager.planning.listed import NO_DESCRIPTION, certain_skew_ns
-from manager.process.supervision import Misunderstood
+from manager.planning.listed import certain_skew_ns
 from workerclient.base.errors import Forbidden, NotFound
 from workerclient.cluster import ClusterClient
 
 _ROLE = "deploy/rbac/worker.yaml"
+_KUEUE_ROLE = "deploy/rbac/worker-kueue.yaml"
 _FORECASTS_ROLE = "deploy/rbac/worker-forecasts.yaml"
 _POD_FORECASTS_ROLE = "deploy/rbac/worker-pod-forecasts.yaml"
 
@@ -40,9 +48,11 @@ async def _examine(configuration: Configuration, client: ClusterClient, seen: Ex
     seen.is_reachable = True
     await seen.examine_permissions(client, needs_on_worker(kinds), _ROLE)
     await _identify(client, seen, facts)
+    options = configuration.worker(WorkerName(seen.cluster))
+    if options is None or options.kueue_version is None:
+        await seen.examine_permissions(client, needs_of_detection(), _KUEUE_ROLE, Severity.WARNING)
     if configuration.forecast.enabled:
         await seen.examine_permissions(client, needs_of_forecasts(), _FORECASTS_ROLE, Severity.WARNING)
-        options = configuration.worker(seen.cluster)
         if options is not None and options.pod_forecast:
             await seen.examine_permissions(client, needs_of_pod_forecasts(), _POD_FORECASTS_ROLE, Severity.WARNING)
     served = await client.served_kinds([api_kind(kind) for kind in kinds])
@@ -68,19 +78,39 @@ async def _identify(client: ClusterClient, seen: Examination, facts: HubFacts) -
 async def _examine_gates(
     configuration: Configuration, client: ClusterClient, seen: Examination, facts: HubFacts
 ) -> None:
-    openapi = await client.openapi(WORKLOADS)
-    if not describes_workloads(openapi):
-        seen.misunderstand(Misunderstood(NO_DESCRIPTION))
+    name = WorkerName(seen.cluster)
+    options = configuration.worker(name)
+    found = await seen.examine_kueue(client, options.kueue_version or "" if options is not None else "")
+    if found is None:
         return
-    dialect, knows_gates = dialect_served(openapi)
-    options = configuration.worker(seen.cluster)
-    policy = UngatedPolicy(options.gates_unsupported) if options is not None else UngatedPolicy.ALLOW
+    policy = ungated_policy_of(configuration, name)
     replicas = []
-    if facts.identity is not None and knows_gates:
-        found = await _readable(client, f"{ORIGIN_LABEL}={facts.identity.origin}")
+    if facts.identity is not None and found.knows_gates:
+        workloads = await _readable(client, f"{ORIGIN_LABEL}={facts.identity.origin}")
         now_ns = seen.client_context.clock.now_ns() + certain_skew_ns(client.skew)
-        replicas = [(each, now_ns - each.created_ns) for each in _ours(found, facts.identity)]
-    seen.note(gate_findings(seen.cluster, knows_gates=knows_gates, replicas=replicas, dialect=dialect, policy=policy))
+        replicas = [(each, now_ns - each.created_ns) for each in _ours(workloads, facts.identity)]
+    configured = agreed(_configured_gates(configuration, name), found.gates_switched)
+    seen.note(
+        gate_findings(
+            seen.cluster,
+            knows_gates=found.knows_gates,
+            replicas=replicas,
+            dialect=found.schema.dialect,
+            policy=policy,
+            configured=configured,
+            default_on=found.has_gates_on,
+        )
+    )
+
+
+def _configured_gates(configuration: Configuration, name: WorkerName) -> bool | None:
+    """Return what the file with the Configuration of the worker's Kueue says; one that cannot be read says nothing."""
+    options = configuration.worker(name)
+    path = options.kueue_configuration if options is not None else None
+    try:
+        return None if path is None else switches_gates(load_kueue_configuration(path))
+    except KueueConfigurationError:
+        return None  # the daemon does not start with it, and says so
 
 
 def _ours(found: "Iterable[Obj]", identity: HubIdentity) -> Iterable[ReplicaRecord]:

@@ -37,8 +37,16 @@ class ElectionThread:
         self._is_over = False
 
     def may_write(self) -> bool:
-        """Tell whether a write may be sent now."""
+        """Return whether a write may be sent now."""
         return self._elector is not None and self._elector.may_write()
+
+    def why_standby(self) -> str:
+        """Return why this instance does not hold the Lease; empty while it does."""
+        return "the election has not begun" if self._elector is None else self._elector.why_standby()
+
+    def leader(self) -> str:
+        """Return the holder of the Lease, as last seen; empty if that is not known."""
+        return self._elector.leader() if self._elector is not None else ""
 
     async def confirm(self) -> None:
         """Ask the hub itself; raises a `ClusterError` unless this instance holds the Lease."""
@@ -63,11 +71,11 @@ class ElectionThread:
         """Acquire the Lease, report it, and hold it until cancelled; raises `LeadershipLostError` when that fails."""
         loop = asyncio.get_running_loop()
 
-        def tell() -> None:
+        def notify() -> None:
             loop.call_soon_threadsafe(on_elected)
 
         with ThreadPoolExecutor(1, "election") as executor:
-            thread = loop.run_in_executor(executor, lambda: asyncio.run(self._stand(tell)))
+            thread = loop.run_in_executor(executor, lambda: asyncio.run(self._stand(notify)))
             try:
                 await asyncio.shield(thread)
             finally:

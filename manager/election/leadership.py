@@ -48,7 +48,15 @@ class Leadership(Protocol):
     """Whether this instance may act."""
 
     def may_write(self) -> bool:
-        """Tell whether a write may be sent now."""
+        """Return whether a write may be sent now."""
+        ...
+
+    def why_standby(self) -> str:
+        """Return why this instance may not act; empty while it may."""
+        ...
+
+    def leader(self) -> str:
+        """Return the identity of the instance that holds the Lease, as last seen; empty if that is not known."""
         ...
 
     async def confirm(self) -> None:
@@ -72,8 +80,16 @@ class NoElection:
     """Leadership of the only instance."""
 
     def may_write(self) -> bool:
-        """Tell whether a write may be sent now: always."""
+        """Return whether a write may be sent now: always."""
         return True
+
+    def why_standby(self) -> str:
+        """Return why this instance may not act: it always may."""
+        return ""
+
+    def leader(self) -> str:
+        """Return an empty text: there is no Lease."""
+        return ""
 
     async def confirm(self) -> None:
         """Do nothing: no other instance can take over."""
@@ -126,10 +142,25 @@ class Elector:
         self._leads = False
         self._turn = asyncio.Lock()
         self._is_over = False
+        self._failure = ""
+        """Why the last attempt failed."""
+        self._known_holder = ""
 
     def may_write(self) -> bool:
-        """Tell whether a write may be sent now."""
+        """Return whether a write may be sent now."""
         return self._clock.monotonic() < self._until
+
+    def why_standby(self) -> str:
+        """Return why this instance does not hold the Lease; empty while it does."""
+        if self.may_write():
+            return ""
+        record = self._sighting.record if self._sighting is not None else None
+        return self._failure or f"the Lease {self._key} is {_held_by(record)}"
+
+    def leader(self) -> str:
+        """Return the holder of the Lease, as last seen; empty if that is not known."""
+        record = self._sighting.record if self._sighting is not None else None
+        return record.holder if record is not None else ""
 
     async def confirm(self) -> None:
         """Ask the hub itself; raises a `ClusterError` unless this instance holds the Lease."""
@@ -197,8 +228,11 @@ class Elector:
                 if self._is_over:
                     return 0.0
                 async with self._clock.timeout(self._terms.renew_seconds):
-                    return await self._attempt()
+                    wait = await self._attempt()
+                self._failure = ""
+                return wait
         except (ClusterError, TimeoutError) as error:
+            self._failure = str(error) or "no answer in time"
             if isinstance(error, Conflict | AlreadyExists | NotFound):
                 self._sighting = None  # it changed: read it first, then decide
             if not (isinstance(error, ClusterError) and is_outrun(error)):
@@ -213,6 +247,9 @@ class Elector:
             if self._leads:
                 self._until = float("-inf")
                 raise LeadershipLostError(f'the Lease {self._key} is held by "{move.holder}"')
+            if move.holder != self._known_holder:
+                self._known_holder = move.holder
+                get_log().info("leadership.standby", lease=str(self._key), holder=move.holder)
             return move.seconds
         sent = self._clock.monotonic()
         spec = lease_spec(move, self._me, self._clock.now_ns(), self._terms)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gates.reports.recording import FORMAT, RecordingError, dumps
+from manager.journal.claiming import lock_journal
 from manager.journal.schema import (
     APPLICATION_ID,
     CREATE,
@@ -26,7 +27,7 @@ from manager.journal.schema import (
     is_bounded,
     packed,
 )
-from manager.process.file_lock import FileLock, LockHeldError
+from manager.process.file_lock import FileLock
 
 _BUSY_SECONDS: Final = 1.0
 """Readers never make the writer wait; what does is a program that has no business here."""
@@ -35,7 +36,7 @@ _PAGES_OF_ROW: Final = 2
 _GROWTH_OF_TRANSACTION: Final = 2 * 8 * _PAGE
 _NOT_OURS: Final = "this is not a journal; journal.path must be a file of its own"
 _STEP_ROWS: Final = 2000
-"""How many entries are looked at, and at most dropped, in one step."""
+"""How many entries are read, and at most dropped, in one step."""
 _STEP_PAGES: Final = 1024
 """How many pages are given back to the system in one step."""
 
@@ -91,8 +92,11 @@ class WriteOutcome:
 class JournalFile:
     """An open journal, to be used by one thread."""
 
-    def __init__(self, path: Path, max_bytes: int) -> None:
-        """Open or create the file; raises `JournalError`, `OSError` or `sqlite3.Error`."""
+    def __init__(self, path: Path, max_bytes: int, claim: FileLock | None = None) -> None:
+        """Open or create the file; raises `JournalError`, `OSError` or `sqlite3.Error`.
+
+        `claim` is the lock of a daemon that claimed the file before; it outlives the open file.
+        """
         self._path = path
         self._max_bytes = max_bytes
         self._share = max_bytes // 16
@@ -102,11 +106,11 @@ class JournalFile:
         self._files = [path, _beside(path, "-wal"), _beside(path, "-shm")]
         self._rules: Any = None
         self._rules_text = b""
-        self._lock = _locked(path)
+        self._lock = lock_journal(path) if claim is None else None
         try:
             self._database = _connected(path)
         except BaseException:
-            self._lock.close()
+            self._unlock()
             raise
         try:
             self._prepare()
@@ -150,11 +154,11 @@ class JournalFile:
         return max(self._size_of(self._path), self._pages() * self._page) + log + index
 
     def has_room(self) -> bool:
-        """Tell whether a whole transaction would fit."""
+        """Return whether a whole transaction would fit."""
         return self._has_room(self._share + _GROWTH_OF_TRANSACTION)
 
     def is_in_place(self) -> bool:
-        """Tell whether these files are still the ones that others find under their names."""
+        """Return whether these files are still the ones that others find under their names."""
         try:
             return self._identify() == self._identities
         except FileNotFoundError:
@@ -165,6 +169,10 @@ class JournalFile:
         try:
             self._database.close()
         finally:
+            self._unlock()
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
             self._lock.close()
 
     def _prepare(self) -> None:
@@ -321,13 +329,6 @@ class JournalFile:
 
 def _beside(path: Path, suffix: str) -> Path:
     return path.with_name(path.name + suffix)
-
-
-def _locked(path: Path) -> FileLock:
-    try:
-        return FileLock(_beside(path, "-lock"))
-    except LockHeldError:
-        raise JournalError(f"{path}: another daemon writes to it; give each its own journal.path") from None
 
 
 def _connected(path: Path) -> sqlite3.Connection:

@@ -6,6 +6,7 @@ nothing that its author may have put into the schema is run.
 """
 
 import sqlite3
+import stat
 import zlib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from config.reading.files import unreadable
 from gates.reports.recording import RecordingError, loads
 from manager.journal.file import JournalEntry
 from manager.journal.schema import MAX_PLAIN, JournalError, columns_of, format_of, is_bounded, unpacked
@@ -28,6 +30,7 @@ _WORK_STEP: Final = 100_000
 _MAX_STEPS: Final = 1_000
 """A page may take so many steps of so many instructions of SQLite; that reads some millions of entries."""
 _MAX_TEXT: Final = 1024
+_WHERE: Final = "journal.path in the configuration says where the journal is"
 _TYPES: Final[tuple[Any, ...]] = (int, int, str, str, bytes, (bytes, type(None)), str, int)
 
 _Row = tuple[int, int, str, str, bytes, bytes | None, str, int]
@@ -80,6 +83,43 @@ def read_latest(
     return found
 
 
+def has_entries(path: Path, kind: str) -> bool:
+    """Tell whether a journal holds any entry of a kind; raises `JournalError`."""
+    return bool(_page(path, _Question(kind, None, "ASC"), 0, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class ScannedEntries:
+    """What was found in a piece of a journal."""
+
+    entries: list[JournalEntry]
+    scanned: int
+    """How many entries were looked at."""
+    last_id: int | None
+    """Where the next piece begins; None at the end."""
+
+
+def scan_latest(
+    path: Path,
+    kind: str,
+    body: Any,
+    rules: Any,
+    *,
+    contains: bytes,
+    since_ns: int,
+    before_id: int | None = None,
+) -> ScannedEntries:
+    """Read entries about any Workload, newest first, whose text contains something; raises `JournalError`.
+
+    It ends where a whole piece is older than the time: a clock that was set back does not end it early.
+    """
+    question = _Question(kind, None, "DESC")
+    rows = _page(path, question, before_id if before_id is not None else 2**63 - 1, _PAGE_ROWS)
+    found = [row for row in rows if row[1] >= since_ns]
+    entries = [_entry(path, row, kind, body, rules) for row in found if contains in _plain(path, row)]
+    return ScannedEntries(entries, len(rows), rows[-1][0] if found else None)
+
+
 @contextmanager
 def blamed_on(path: Path) -> Iterator[None]:
     """Turn whatever goes wrong with the content of a journal into a `JournalError`.
@@ -95,12 +135,20 @@ def blamed_on(path: Path) -> Iterator[None]:
         raise JournalError(f"{path}: the journal contains impossible values ({reason})") from error
 
 
+def _check_is_file(path: Path) -> None:
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        raise JournalError(f"{path}: {unreadable(error)}; {_WHERE}") from None
+    if stat.S_ISDIR(mode):
+        raise JournalError(f"{path}: is a directory: name a file in it; {_WHERE}")
+    if not stat.S_ISREG(mode):
+        raise JournalError(f"{path}: is not a regular file; {_WHERE}")
+
+
 def _page(path: Path, question: _Question, last: int, limit: int) -> list[_Row]:
     """Return the rows after the last one that is known, read in a transaction of their own."""
-    if not path.is_file():
-        raise JournalError(
-            f"{path}: there is no such file; journal.path in the configuration says where the journal is"
-        )
+    _check_is_file(path)
     try:
         with closing(_opened(path)) as database:
             if not format_of(database, path):
@@ -109,7 +157,7 @@ def _page(path: Path, question: _Question, last: int, limit: int) -> list[_Row]:
             rows = _rows(database, question, last, limit)
     except JournalError:
         raise
-    except Exception as error:  # of SQLite, or of what turns its texts into ours
+    except Exception as error:  # of SQLite, or of decoding its strings
         raise JournalError(_damaged(path, error)) from error
     for row in rows:
         is_typed = all(isinstance(value, kind) for value, kind in zip(row, _TYPES, strict=True))
@@ -171,6 +219,13 @@ def _entry(path: Path, row: _Row, kind: str, body: Any, rules: Any) -> JournalEn
         raise JournalError(_damaged(path, error)) from error
     except RecordingError as error:
         raise JournalError(f"{path}: {excerpt(str(error))}; use the version of turnstile that wrote it") from error
+
+
+def _plain(path: Path, row: _Row) -> bytes:
+    try:
+        return unpacked(row[4])
+    except (JournalError, zlib.error) as error:
+        raise JournalError(_damaged(path, error)) from error
 
 
 def _damaged(path: Path, error: Exception) -> str:

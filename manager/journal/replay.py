@@ -29,7 +29,7 @@ class Replayed:
 
     @property
     def is_identical(self) -> bool:
-        """Tell whether they are the same."""
+        """Return whether they are the same."""
         return self.recorded == self.made
 
     @property

@@ -62,9 +62,7 @@ def format_of(database: sqlite3.Connection, path: Path) -> int:
     if application not in (0, APPLICATION_ID) or not is_named_so or found < 0:
         raise JournalError(_foreign(path))
     if found > FORMAT:
-        raise JournalError(
-            f"{path}: the journal has format {found}, this version reads up to {FORMAT}; use a newer turnstile"
-        )
+        raise JournalError(f"{path}: {too_new(found)}")
     is_plain = all(_is_plain(database, table, columns) for table, columns in _FIRST_COLUMNS.items())
     if names and (not is_plain or _has_triggers(database)):
         raise JournalError(_foreign(path))
@@ -77,7 +75,7 @@ def columns_of(database: sqlite3.Connection, table: str) -> set[str]:
 
 
 def is_bounded(plain: bytes) -> bool:
-    """Tell whether a text can be read without taking more memory than it looks like: small values take the most."""
+    """Return whether JSON can be read without taking far more memory than its length: small values take the most."""
     return len(plain) <= MAX_PLAIN and sum(map(plain.count, (b"[", b"{", b","))) <= _MAX_VALUES
 
 
@@ -112,19 +110,24 @@ def _read_schema(database: sqlite3.Connection, path: Path) -> None:
 
 
 def _has_triggers(database: sqlite3.Connection) -> bool:
-    """Tell whether adding or dropping entries would run triggers."""
+    """Return whether adding or dropping entries would run triggers."""
     (found,) = database.execute("SELECT count(*) FROM sqlite_master WHERE type = 'trigger'").fetchone()
     return bool(found)
 
 
 def _is_plain(database: sqlite3.Connection, table: str, columns: set[str]) -> bool:
-    """Tell whether this is a table with row ids whose columns are stored."""
+    """Return whether this is a table with row ids whose columns are stored."""
     query = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ? AND rootpage > 0"
     if database.execute(query, (table,)).fetchone() != (1,):
         return False
     kinds = [(row[2], row[4]) for row in database.execute(f"PRAGMA table_list({table})") if row[0] == "main"]
     keys = [(row[1], row[2].upper()) for row in database.execute(f"PRAGMA table_xinfo({table})") if row[5]]
     return kinds == [("table", 0)] and keys == [("id", "INTEGER")] and columns <= columns_of(database, table)
+
+
+def too_new(found: int) -> str:
+    """Say that a journal was written by a newer version."""
+    return f"the journal has format {found}, this version reads up to {FORMAT}; use a newer turnstile"
 
 
 def _foreign(path: Path) -> str:

@@ -23,7 +23,7 @@ _REMEMBERED: Final = 64
 class Kept:
     """A decision to be kept."""
 
-    look: Reconciliation
+    reconciliation: Reconciliation
     cause: str
     repeated: int = 0
     """How many were left out since the one kept before it."""

@@ -1,6 +1,6 @@
 """Reads what happened to one Workload: from the journal, and from what the hub's object says.
 
-Decisions are read newest first, in small pages, and of each only what is told is kept: memory does not grow with how
+Decisions are read newest first, in small pages, and of each only what is shown is kept: memory does not grow with how
 much happened, and a reader can stop between two pages.
 """
 
@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from config.api.meta import Obj, format_microtime
-from gates.reports.timeline import Chronicle, Recorded, TimelineEvent
+from gates.reports.timeline import Chronicle
+from gates.reports.timeline_events import Recorded, TimelineEvent
 from gates.wire.records import HubRecord
 from manager.journal.file import JournalEntry
 from manager.journal.reader import read_latest
@@ -99,11 +100,12 @@ def _read(
         if not page:
             return None
         for entry in page:
-            chronicle.add(_recorded(journal, entry))
+            chronicle.add(recorded_of(journal, entry))
         last, count = page[-1].id, count + len(page)
 
 
-def _recorded(journal: Path, entry: JournalEntry) -> Recorded:
+def recorded_of(journal: Path, entry: JournalEntry) -> Recorded:
+    """Return a decision as it was recorded; raises `JournalError` if it is not whole."""
     if entry.rules is None:
         raise JournalError(f"{journal}: the journal is damaged: a decision has lost its rules")
     return Recorded(entry.at_ns, entry.body.group, entry.body.decision, entry.rules.settings)
@@ -115,4 +117,5 @@ def _event(event: TimelineEvent) -> Obj:
         "event": str(event.what),
         "worker": event.cluster,
         "message": event.message,
+        "details": event.details,
     }

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from queue import Empty, Full, Queue
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from config.api.identifiers import WorkerName
 from config.api.meta import NANOSECONDS, ObjectKey
 from gates.model.actions import Decision
 from gates.model.forecasts import ForecastRecord
@@ -23,11 +24,15 @@ from gates.model.settings import Settings, UngatedPolicy
 from gates.model.view import WorkloadView
 from gates.shadow.hindsight import Episode
 from manager.base.retrying import RetriedOperation
+from manager.journal.claiming import claim_journal
 from manager.journal.file import JournalEntry, JournalFile, WriteOutcome
 from manager.journal.thinning import Kept, Thinning
 from manager.logging.logs import current_cause, get_log
 from manager.reconcile.reconciliation import Reconciliation
 from workerclient.base.backoff import Backoff, Failures, Jitter, OnRetry, ignore_retry
+
+if TYPE_CHECKING:
+    from manager.process.file_lock import FileLock
 
 DECISION: Final = "decision"
 FORECAST: Final = "forecast"
@@ -49,7 +54,7 @@ class JournaledRules:
     """What many decisions share."""
 
     settings: Settings
-    policies: Mapping[str, UngatedPolicy]
+    policies: Mapping[WorkerName, UngatedPolicy]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +93,7 @@ class Journal:
         self._queue: Queue[JournalEntry | None] = Queue(_WAITING)
         self._thinning = Thinning(monotonic)
         self._file: JournalFile | None = None
+        self._claim: FileLock | None = None
         wait = Backoff(jitter, _FIRST_WAIT_SECONDS, _LONGEST_WAIT_SECONDS, least=0.5)
         # The thread never sleeps: while it waits for the file it takes entries and drops them.
         self._failures = Failures(RetriedOperation.JOURNAL, wait, on_retry, str(path))
@@ -110,6 +116,13 @@ class Journal:
 
     # --- the loop's side
 
+    def claim(self) -> None:
+        """Keep other daemons from the file from now on, though it is opened with the first entry.
+
+        Raises `TakenPathError`.
+        """
+        self._claim = claim_journal(self._path)
+
     def start(self) -> None:
         """Begin to write."""
         self._thread.start()
@@ -123,6 +136,8 @@ class Journal:
         self._thread.join(_CLOSE_SECONDS)
         if self._thread.is_alive():
             get_log().warning("journal.unfinished", waiting=self.waiting)
+        elif self._claim is not None:
+            self._claim.close()
 
     def note_reconciliation(self, reconciliation: Reconciliation) -> None:
         """Take a decision, unless it repeats an earlier one about the Workload."""
@@ -150,13 +165,20 @@ class Journal:
             self._put_decision(kept)
 
     def _put_decision(self, kept: Kept) -> None:
-        look = kept.look
-        workload = f"{look.group.workload.namespace}/{look.group.workload.name}"
-        body = JournaledDecision(look.now_ns, look.group, look.decision)
-        rules = JournaledRules(look.settings, look.policies)
+        reconciliation = kept.reconciliation
+        workload = f"{reconciliation.group.workload.namespace}/{reconciliation.group.workload.name}"
+        body = JournaledDecision(reconciliation.now_ns, reconciliation.group, reconciliation.decision)
+        rules = JournaledRules(reconciliation.settings, reconciliation.policies)
         self._put(
             JournalEntry(
-                look.now_ns, DECISION, workload, str(look.decision.rule), body, rules, kept.cause, kept.repeated
+                reconciliation.now_ns,
+                DECISION,
+                workload,
+                str(reconciliation.decision.rule),
+                body,
+                rules,
+                kept.cause,
+                kept.repeated,
             )
         )
 
@@ -219,7 +241,7 @@ class Journal:
             get_log().warning("journal.replaced", path=str(self._path))
             self._close()
         if self._file is None:
-            self._file = JournalFile(self._path, self._limits.max_bytes)
+            self._file = JournalFile(self._path, self._limits.max_bytes, self._claim)
         return self._file
 
     def _judge(self, file: JournalFile, outcome: WriteOutcome) -> None:

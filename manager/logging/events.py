@@ -40,6 +40,7 @@ EVENTS: Final[dict[str, tuple[LogEvent, ...]]] = {
     "The process": (
         _info("daemon.started", "origin http", "The daemon is configured and listens."),
         _info("daemon.stopped", "", "The daemon has shut down."),
+        _error("daemon.failed", "error", "The daemon cannot start or go on, and exits; the last line of a JSON log."),
         _warning("daemon.undrained", "actions", "Shutdown timed out with this many actions still in flight."),
         _info("configuration.reloaded", "changed", "SIGHUP: these settings changed and are in effect."),
         _warning("configuration.waiting", "message fields", "SIGHUP: these changes take effect after a restart."),
@@ -62,6 +63,11 @@ EVENTS: Final[dict[str, tuple[LogEvent, ...]]] = {
     ),
     "Leadership and other controllers": (
         _info("leadership.gained", "lease identity", "This process holds the Lease and acts."),
+        _info(
+            "leadership.standby",
+            "lease holder",
+            "Another process holds the Lease and acts; this one waits. Logged again when the holder changes.",
+        ),
         _info("leadership.released", "lease", "This process gave up the Lease."),
         _warning("leadership.unreleased", "lease error", "The Lease could not be given up; it expires."),
         _warning("leadership.unreachable", "lease error", "The Lease could not be read or renewed; it is retried."),
@@ -126,7 +132,8 @@ EVENTS: Final[dict[str, tuple[LogEvent, ...]]] = {
         ),
     ),
     "The hub": (
-        _info("hub.connection", "state message", "The connection to the hub changed."),
+        _info("hub.connected", "message", "The hub is connected; `message` names kinds that may not be read."),
+        _warning("hub.lost", "error", "The hub does not answer; it is tried again."),
         _error("hub.forbids", "problem", "Permissions are missing on the hub; `problem` lists them."),
         _warning(
             "hub.history_rewritten",
@@ -141,6 +148,10 @@ EVENTS: Final[dict[str, tuple[LogEvent, ...]]] = {
     ),
     "Workers": (
         _info("worker.connecting", "worker", "A worker was added."),
+        _info(
+            "worker.connected", "worker message", "A worker is connected; `message` says what is not as it should be."
+        ),
+        _warning("worker.lost", "worker error", "A worker does not answer; it is tried again."),
         _info("worker.reconfigured", "worker", "A worker's kubeconfig changed."),
         _info("worker.ended", "worker", "A worker was removed."),
         _warning("worker.refused", "worker reason message", "A worker's kubeconfig is not used: `message` says why."),
@@ -156,6 +167,22 @@ EVENTS: Final[dict[str, tuple[LogEvent, ...]]] = {
             "worker.schema_unread",
             "worker error",
             "A worker's gate spelling could not be read; the last known is used.",
+        ),
+        _warning(
+            "worker.gates_unknown",
+            "worker message",
+            "A worker is used and nothing has shown yet whether its Kueue honours preemption gates.",
+        ),
+        _warning(
+            "worker.gates_not_honoured",
+            "worker message",
+            "A worker's Kueue does not honour preemption gates: `message` says what follows from that.",
+        ),
+        _info("worker.gates_honoured", "worker", "A worker's Kueue honours preemption gates."),
+        _info(
+            "worker.kueue_version",
+            "worker version source",
+            "Which Kueue a worker runs, after the first connection and whenever that changes; `source` told it.",
         ),
         _error(
             "worker.failed",
@@ -199,10 +226,21 @@ EVENTS: Final[dict[str, tuple[LogEvent, ...]]] = {
             "garbage.unsure", "worker name error", "The hub could not confirm that an object is orphaned; it is kept."
         ),
         _error("garbage.failed", "worker exception", "An exception while looking for orphans on a worker: a bug."),
+        _info(
+            "stranded_job.stopped",
+            "kind name",
+            "A job of the hub whose Workload was deleted is reported as stopped, so that Kueue queues it again.",
+        ),
+        _warning("stranded_job.failed", "kind name error", "That could not be written; it is tried again."),
     ),
     "Forecasts and plans": (
         _warning("forecasts.unavailable", "worker problem remedy", "A worker does not allow what forecasts read."),
         _info("forecasts.available", "worker", "It does now."),
+        _warning(
+            "forecasts.configuration_unusable",
+            "worker error",
+            "The Configuration that was read from a worker's Kueue cannot be used: forecasts go by what was known.",
+        ),
         _warning("forecasts.judged", "worker forecast", "A worker's forecasts became reliable or unreliable."),
         _error(
             "forecasts.failed",
@@ -283,7 +321,6 @@ EVENTS: Final[dict[str, tuple[LogEvent, ...]]] = {
             "workload first second seconds gated",
             "Two workers preempted for one Workload within the timeout.",
         ),
-        _info("worker.connection", "worker state message", "The connection to a worker changed."),
         _warning(
             "journal.unread", "error", "The journal could not be read; earlier episodes are missing from the report."
         ),

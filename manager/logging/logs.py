@@ -15,7 +15,7 @@ from typing import Any, Final, TextIO
 import orjson
 import structlog
 
-from config.sections.sections import Logging
+from config.sections.process import Logging
 from config.types.choices import LogFormat
 from manager.base.clock import SystemClock
 from manager.logging.redaction import redacted
@@ -23,7 +23,7 @@ from manager.logging.repetition import Repetition
 from workerclient.base.errors import excerpt
 
 _RUN: Final = secrets.token_hex(3)
-"""Tells the causes of this process from those before a restart."""
+"""Distinguishes the causes of this process from those before a restart."""
 _INDENT: Final = "    "
 _MANY_LINES: Final = frozenset({"exception", "stack"})
 _cause: ContextVar[str] = ContextVar("cause", default="")

@@ -25,7 +25,7 @@ _SECRETS: Final = (
 
 
 def redacted(value: Any) -> Any:
-    """Return a value of a log line without what looks like a secret; texts in lists and mappings too."""
+    """Return a value of a log line without what looks like a secret; strings in lists and mappings too."""
     match value:
         case str():
             return _redacted_text(value)
@@ -41,7 +41,7 @@ def visible(value: Any) -> Any:
     """Return a document in which nothing can move a terminal's cursor or reorder its line."""
     match value:
         case str():
-            if value.isprintable():  # what nearly all texts are
+            if value.isprintable():  # what nearly all strings are
                 return value
             return "\n".join(printable(line) for line in value.split("\n"))
         case dict():

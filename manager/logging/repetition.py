@@ -1,6 +1,6 @@
 """Keeps what repeats from filling the log: the same warning once a minute, and no event more often than that says.
 
-Other lines tell what happened, each time; only one that repeats without end is left out beyond so many a minute. What
+Other lines say what happened, each time; only one that repeats without end is left out beyond so many a minute. What
 is left out is counted, and the next line of its sort that is written says how many were.
 """
 
@@ -36,7 +36,7 @@ class Repetition:
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
         self._seen: OrderedDict[Hashable, _Seen] = OrderedDict()
-        self._told: OrderedDict[Hashable, _Seen] = OrderedDict()
+        self._repeated_lines: OrderedDict[Hashable, _Seen] = OrderedDict()
         """The same for lines that are no warnings; apart, because there are many more of them."""
         self._lock = Lock()
         self.suppressed = 0
@@ -53,7 +53,7 @@ class Repetition:
                 repeated = self._pass(self._seen, ("line", said), 1, now)
                 crowded = None if repeated is None else self._pass(self._seen, ("event", name), MOST_PER_EVENT, now)
             else:
-                repeated, crowded = self._pass(self._told, said, MOST_ALIKE, now), 0
+                repeated, crowded = self._pass(self._repeated_lines, said, MOST_ALIKE, now), 0
             if repeated is None or crowded is None:
                 self.suppressed += 1
                 raise structlog.DropEvent

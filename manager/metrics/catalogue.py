@@ -34,6 +34,22 @@ ADMITTED: Final = _counter(
     _KUEUE_LABELS,
 )
 
+REJECTED: Final = _counter(
+    "turnstile_workloads_rejected_total",
+    "Workloads whose admission check became Rejected, by the hub's ClusterQueue; `turnstile explain` says why.",
+    ("cluster_queue",),
+)
+WAITING: Final = _gauge(
+    "turnstile_workloads_waiting",
+    "Workloads with quota on the hub that wait for a worker to admit them, by the hub's ClusterQueue.",
+    ("cluster_queue",),
+)
+LONGEST_WAIT: Final = _gauge(
+    "turnstile_workloads_longest_wait_seconds",
+    "How long the longest of these has waited since the hub reserved its quota.",
+    ("cluster_queue",),
+)
+
 # --- gates
 
 GATES_OPEN: Final = _gauge(
@@ -41,6 +57,17 @@ GATES_OPEN: Final = _gauge(
 )
 GATES_WAITING: Final = _gauge(
     "turnstile_gates_waiting", "Replicas that ask to preempt while their gate is closed.", _CLUSTER
+)
+WORKER_GATES: Final = _gauge(
+    "turnstile_worker_gates",
+    "1 for what is known of a worker's Kueue. `state`: honoured, unknown (nothing has shown it yet), not_honoured.",
+    ("worker", "state"),
+)
+WORKER_KUEUE: Final = _gauge(
+    "turnstile_worker_kueue_info",
+    "Always 1. `version` of a worker's Kueue as far as it is known; `source`: configured, image, labels, schema "
+    "(which tells the release and not the patch).",
+    ("worker", "version", "source"),
 )
 OLDEST_OPEN: Final = _gauge(
     "turnstile_gates_oldest_open_seconds",
@@ -69,7 +96,8 @@ OPEN_TO_ADMISSION: Final = Family(
 )
 VIOLATIONS: Final = _counter(
     "turnstile_invariant_violations_total",
-    "Violations of invariants that were observed. `invariant`: one_gate_per_timeout, one_running_copy.",
+    "Violations of invariants that were observed. `invariant`: one_gate_per_timeout, one_running_copy, "
+    "closed_gate_holds (a worker's Kueue preempted for a replica whose gate was closed).",
     ("invariant",),
 )
 
@@ -125,6 +153,9 @@ WORKER_STATUS: Final = _gauge(
 )
 WORKER_LOST: Final = _gauge(
     "turnstile_worker_lost_seconds", "How long a worker has been unreachable; 0 while it is reachable.", _CLUSTER
+)
+WORKER_CORDONED: Final = _gauge(
+    "turnstile_worker_cordoned", "1 while a worker is cordoned, so that nothing new is sent there.", _CLUSTER
 )
 WATCH_AGE: Final = _gauge(
     "turnstile_worker_watch_age_seconds",
@@ -219,6 +250,12 @@ JOURNAL_DROPPED: Final = _counter("turnstile_journal_entries_dropped_total", "En
 JOURNAL_DEGRADED: Final = _gauge("turnstile_journal_degraded", "1 while the journal's file cannot be written.")
 JOURNAL_WAITING: Final = _gauge(
     "turnstile_journal_entries_waiting", "Entries waiting to be written to the journal's file."
+)
+LOOP_HOLD: Final = Family(
+    "turnstile_event_loop_hold_seconds",
+    MetricType.HISTOGRAM,
+    "For how long the event loop was held by one step, looked at 20 times a second; meanwhile nothing else happens.",
+    buckets=(0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0),
 )
 LINES_SUPPRESSED: Final = _counter(
     "turnstile_log_lines_suppressed_total", "Log lines omitted because they repeat one just written."

@@ -19,7 +19,7 @@ class MetricType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A metric: its full name, what it means, and by what it is told apart."""
+    """A metric: its full name, what it means, and its labels."""
 
     name: str
     kind: MetricType

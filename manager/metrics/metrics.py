@@ -7,8 +7,9 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
+from config.api.identifiers import WorkerName
 from engine.forecasting.verification import ForecastResult
-from gates.decision.auditing import Invariant, OpeningReason
+from gates.diagnosis.auditing import Invariant, OpeningReason
 from gates.model.forecasts import ForecastRecord
 from manager.metrics import catalogue
 
@@ -25,13 +26,14 @@ class Role(StrEnum):
 class Metrics:
     """The counters of one daemon."""
 
-    def __init__(self, role: Role, workers: Callable[[], Collection[str]] = frozenset) -> None:
+    def __init__(self, role: Role, workers: Callable[[], Collection[WorkerName]] = frozenset) -> None:
         """Count; `workers` are those whose series are shown."""
         self.registry = registry = CollectorRegistry()
         registry.register(_Housekeeper(self, workers))  # before the others, because they are collected in this order
         self._role = role
         self._dispatched = catalogue.DISPATCHED.counter(registry)
         self._admitted = catalogue.ADMITTED.counter(registry)
+        self._rejected = catalogue.REJECTED.counter(registry)
         self._openings = catalogue.OPENINGS.counter(registry)
         self._signal_to_open = catalogue.SIGNAL_TO_OPEN.histogram(registry)
         self._open_to_admission = catalogue.OPEN_TO_ADMISSION.histogram(registry)
@@ -57,25 +59,29 @@ class Metrics:
 
     # --- Workloads
 
-    def count_dispatched(self, cluster_queue: str, cluster: str) -> None:
+    def count_dispatched(self, cluster_queue: str, cluster: WorkerName) -> None:
         """Count a replica that was created."""
         self._dispatched.labels(cluster_queue, self._named(cluster), self._role).inc()
 
-    def count_admitted(self, cluster_queue: str, cluster: str) -> None:
+    def count_admitted(self, cluster_queue: str, cluster: WorkerName) -> None:
         """Count a check that became Ready."""
         self._admitted.labels(cluster_queue, self._named(cluster), self._role).inc()
 
+    def count_rejected(self, cluster_queue: str) -> None:
+        """Count a check that became Rejected."""
+        self._rejected.labels(cluster_queue).inc()
+
     # --- gates
 
-    def count_opening(self, cluster: str, reason: OpeningReason) -> None:
+    def count_opening(self, cluster: WorkerName, reason: OpeningReason) -> None:
         """Count a gate that was opened."""
         self._openings.labels(self._named(cluster), reason).inc()
 
-    def time_signal_to_open(self, cluster: str, seconds: float) -> None:
+    def time_signal_to_open(self, cluster: WorkerName, seconds: float) -> None:
         """Observe the time from the preemption signal to the opening."""
         self._signal_to_open.labels(self._named(cluster)).observe(max(0.0, seconds))
 
-    def time_open_to_admission(self, cluster: str, seconds: float) -> None:
+    def time_open_to_admission(self, cluster: WorkerName, seconds: float) -> None:
         """Observe the time from the opening to the admission."""
         self._open_to_admission.labels(self._named(cluster)).observe(max(0.0, seconds))
 
@@ -93,18 +99,18 @@ class Metrics:
         """Count a forecast that has an outcome."""
         self._forecasts.labels(self._named(record.cluster), record.result).inc()
 
-    def count_pod_result(self, cluster: str, result: ForecastResult) -> None:
+    def count_pod_result(self, cluster: WorkerName, result: ForecastResult) -> None:
         """Count a forecast of pods that has an outcome."""
         self._pod_forecasts.labels(self._named(cluster), result).inc()
 
-    def count_victims(self, cluster: str, forecast: int, observed: int) -> None:
+    def count_victims(self, cluster: WorkerName, forecast: int, observed: int) -> None:
         """Count predicted and observed victims."""
         self._victims_forecast.labels(self._named(cluster)).inc(forecast)
         self._victims_observed.labels(cluster).inc(observed)
 
     # --- work
 
-    def count_failure(self, cluster: str) -> None:
+    def count_failure(self, cluster: WorkerName) -> None:
         """Count an action on a worker that failed."""
         self._failures.labels(self._named(cluster)).inc()
 
@@ -122,7 +128,7 @@ class Metrics:
         """Count a decision that was delayed because its Workload had been acted on too often."""
         self._contended.inc()
 
-    def show_only(self, clusters: Collection[str]) -> None:
+    def show_only(self, clusters: Collection[WorkerName]) -> None:
         """Show these workers, with zeros where nothing happened yet, and drop the series of others."""
         for name in clusters:
             self._failures.labels(self._named(name))  # an increase can only be seen from a zero
@@ -137,7 +143,7 @@ class Metrics:
         """Return the value of one of Kueue's counters; 0 if it never counted."""
         return self.registry.get_sample_value(name, {**labels, "replica_role": self._role}) or 0.0
 
-    def _named(self, cluster: str) -> str:
+    def _named(self, cluster: WorkerName) -> str:
         self._clusters.add(cluster)
         return cluster
 
@@ -145,7 +151,7 @@ class Metrics:
 class _Housekeeper(Collector):
     """Shows nothing of its own; puts the counters in order before they are shown."""
 
-    def __init__(self, metrics: Metrics, workers: Callable[[], Collection[str]]) -> None:
+    def __init__(self, metrics: Metrics, workers: Callable[[], Collection[WorkerName]]) -> None:
         self._metrics = metrics
         self._workers = workers
 

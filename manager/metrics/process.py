@@ -55,6 +55,8 @@ class ProcessMetrics:
     def __init__(self, now_ns: Callable[[], int], journal: JournalStatus | None) -> None:
         self.registry = CollectorRegistry()
         self.reloads = Reloads(self.registry, now_ns)
+        self.note_hold = catalogue.LOOP_HOLD.histogram(self.registry).observe
+        """Takes for how long the event loop was held."""
         catalogue.BUILD_INFO.gauge(self.registry).labels(_version(), platform.python_version()).set(1)
         self.registry.register(_State(journal))
         ProcessCollector(registry=self.registry)

@@ -85,8 +85,13 @@ class LargeForecasts:
             return None
         return made if self._age(made) <= max(_KEPT_SECONDS, made.stands_seconds) else None
 
+    def newest(self, key: ObjectKey) -> Forecast | None:
+        """Return what was made last, however long ago."""
+        made = self._made.get(key)
+        return made.forecast if made is not None else None
+
     def is_large(self, key: ObjectKey, subject: Hashable) -> bool:
-        """Tell whether a forecast took too much for a reconcile when it was made last, or is being made."""
+        """Return whether a forecast took too much for a reconcile when it was made last, or is being made."""
         made = self._made.get(key)
         if self._is_asked(key, subject):
             return True
@@ -98,7 +103,7 @@ class LargeForecasts:
         return max(0, int((asked + _AWAITED_SECONDS - self._clock.monotonic()) * NANOSECONDS))
 
     def is_requested(self, key: ObjectKey, subject: Hashable) -> bool:
-        """Tell whether a forecast is being made, or is asked for again as soon as there is room."""
+        """Return whether a forecast is being made, or is asked for again as soon as there is room."""
         return self._is_asked(key, subject) or key in self._turned_away
 
     def wait_if_asked_ns(self) -> int:
@@ -179,7 +184,7 @@ class LargeForecasts:
             self._made[key] = Made(subject, *answer, min(steps, MOST_STEPS), ended, is_given_up=is_given_up)
 
     def _end(self, key: ObjectKey, subject: Hashable) -> None:
-        """Tell who waits, and who could not be asked about before."""
+        """Notify those that wait, and those that could not be forecast before."""
         if self._is_asked(key, subject):
             del self._asked[key]
         if not self._asked:
@@ -226,4 +231,5 @@ def _translated(promise: AdmittedWorkload, cluster: ObservedCluster) -> Admitted
         queue_time_ns=promise.queue_time_ns,
         is_evicted=promise.is_evicted,
         has_ready_pods=promise.has_ready_pods,
+        topology=promise.topology,
     )

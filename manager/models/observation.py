@@ -7,80 +7,36 @@ Invariant: an answer about a replica is given only when the model has seen the v
 
 import asyncio
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
+from config.api.identifiers import WorkerName
 from config.api.meta import ObjectKey
 from config.kubeconfig.access import ClusterAccess
-from config.names import KUEUE_GROUP
 from engine.forecasting.arrivals import foresee
 from engine.forecasting.essentials import PackedWorkload
-from engine.forecasting.forecast import BYTES_IN_A_STEP, Flavors, Forecast, flavors_of, forecast, unsupported
+from engine.forecasting.forecast import BYTES_IN_A_STEP, Forecast, forecast, unsupported
 from engine.forecasting.observed import Exposure, ObservedCluster
 from engine.objects.configuration import KueueConfiguration
 from engine.objects.workloads import AdmittedWorkload, PendingWorkload
 from engine.vocabulary.effort import Effort, TooMuchEffortError
 from gates.model.forecasts import Witness
 from gates.model.settings import SECOND
-from manager.base.kinds import ADMISSION_CHECKS, NAMESPACES, WORKLOADS
-from manager.base.memory_limits import MOST_VALUES, everything
-from manager.logging.logs import get_log
+from manager.base.kinds import WORKLOADS
+from manager.models.forecast_answer import ForecastAnswer, ReplicaVersion
+from manager.models.forecast_trials import ForecastTrials
 from manager.models.large_forecasts import LOOK_STEPS, LargeForecasts, Question
-from manager.models.replays import Replays, SeenVictim, Trial, note_victim
+from manager.models.model_watches import ModelWatches
+from manager.models.quota_promises import QuotaPromises
+from manager.models.replays import Replays
 from manager.process.background import Background
 from manager.process.work_budget import TooMuchWorkError, WorkBudget
 from manager.process.worker_thread import Work, WorkerThread
-from workerclient.base.errors import excerpt
-from workerclient.base.kind import ApiKind
-from workerclient.cluster import ClientContext, ClientLimits, ClusterClient, WatchedResource
-from workerclient.objects.cache import Unreadable, version_number
-from workerclient.objects.reflector import CachePhase
-from workerclient.objects.watched import WatchedKind
-from workerclient.transport.budget import BudgetLimits
+from workerclient.cluster import ClientContext
 
-FOLLOWED_KINDS: Final = (
-    NAMESPACES,
-    ApiKind("", "v1", "LimitRange", "limitranges"),
-    ApiKind("node.k8s.io", "v1", "RuntimeClass", "runtimeclasses", namespaced=False),
-    ApiKind(KUEUE_GROUP, "v1beta2", "ResourceFlavor", "resourceflavors", namespaced=False),
-    ADMISSION_CHECKS,
-    ApiKind(KUEUE_GROUP, "v1beta2", "Cohort", "cohorts", namespaced=False),
-    ApiKind(KUEUE_GROUP, "v1beta2", "ClusterQueue", "clusterqueues", namespaced=False),
-    ApiKind(KUEUE_GROUP, "v1beta2", "LocalQueue", "localqueues"),
-    WORKLOADS,
-)
-_LIMITS: Final = ClientLimits(budget=BudgetLimits(queries_per_second=10.0, burst=20), holdings=everything)
 _FRESH_NS: Final = 10 * SECOND
 """How long an answer about an unchanged cluster stays good; running times and back-offs go on meanwhile."""
-_TELL_SECONDS: Final = 5.0
-_REMEDY: Final = "apply deploy/rbac/worker-forecasts.yaml on the worker, or set forecast.enabled: false"
-_MISSED: Final = "the cluster changed faster than the forecast could be made again"
-_CLOCK_GRAIN_NS: Final = 2 * SECOND
-"""Objects state times in whole seconds."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReplicaVersion:
-    """Which version of a replica the caller has seen, and since when it asks to preempt, on the worker's clock."""
-
-    key: ObjectKey
-    uid: str
-    resource_version: str
-    asked_ns: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ForecastAnswer:
-    """What is known of a forecast at one moment."""
-
-    forecast: Forecast | None = None
-    promise: AdmittedWorkload | None = None
-    """The quota that it says a replica would take."""
-    request: Callable[[], None] | None = None
-    """Has the missing forecast made later, and the Workload woken then; None if that was requested before."""
-    wait_ns: int = 0
-    """How long it is worth waiting for it, once it is requested."""
 
 
 class Observation:
@@ -88,54 +44,51 @@ class Observation:
 
     def __init__(
         self,
-        name: str,
+        name: WorkerName,
         access: ClusterAccess,
         context: ClientContext,
         configuration: KueueConfiguration,
-        on_progress: Callable[[str, ObjectKey], None],
+        on_progress: Callable[[WorkerName, ObjectKey], None],
         thread: WorkerThread,
         *,
-        tells_victims: bool = False,
+        reports_victims: bool = False,
     ) -> None:
         self.name = name
         self.cluster = ObservedCluster(configuration)
-        self._promises: dict[ObjectKey, AdmittedWorkload] = {}
+        self.promises = QuotaPromises(self.cluster)
         self._clock = context.clock
         self._on_progress = on_progress
         self.background = Background(name, thread, self._clock)
         self._large = LargeForecasts(self.cluster, self.background, self._clock, partial(on_progress, name))
-        self._replays = Replays(
+        replays = Replays(
             self.cluster,
             self.background,
             self._clock,
             self.why_silent,
             partial(on_progress, name),
-            tells_victims=tells_victims,
+            reports_victims=reports_victims,
         )
+        self.trials = ForecastTrials(name, self.cluster, replays)
         self._awaited: set[ObjectKey] = set()
-        self._trials: dict[ObjectKey, Trial] = {}
-        self._unreadable: dict[tuple[str, ObjectKey], str] = {}
         self._answers: dict[ObjectKey, tuple[int, Forecast]] = {}
         self._broken = ""
         self.failures = 0
         """How often following the worker failed."""
-        self._client = ClusterClient(name, access, context, _LIMITS)
-        self._followed: Mapping[str, WatchedResource[Any]] = {kind.kind: self._follow(kind) for kind in FOLLOWED_KINDS}
+        self._watches = ModelWatches(name, access, context, self.cluster, self._changed)
 
     def reconfigure(self, access: ClusterAccess) -> None:
         """Go on with another address or identity."""
-        self._client.reconfigure(access)
+        self._watches.reconfigure(access)
 
     @property
     def retries(self) -> int:
         """Return how many requests were sent again after a failure."""
-        return self._client.retries
+        return self._watches.retries
 
     async def run(self) -> None:
         """Follow the worker until cancelled."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._client.run())
-            group.create_task(self._tell())
+            group.create_task(self._watches.run())
             group.create_task(self.background.run())
 
     def fail(self, problem: str) -> None:
@@ -147,51 +100,19 @@ class Observation:
         """Make forecasts again."""
         self._broken = ""
 
-    async def _tell(self) -> None:
-        """Say once in the log when a kind may not be read, so that there are no forecasts, and when it may again."""
-        said = ""
-        while True:
-            await self._clock.sleep(_TELL_SECONDS)
-            lacking = self._lacking()
-            if lacking and lacking != said:
-                get_log().warning("forecasts.unavailable", worker=self.name, problem=lacking, remedy=_REMEDY)
-            elif said and not lacking:
-                get_log().info("forecasts.available", worker=self.name)
-            said = lacking
-
-    def _lacking(self) -> str:
-        """Name what the worker does not let us read, or does not have."""
-        found = []
-        for phase, text in ((CachePhase.FORBIDDEN, "may not be read"), (CachePhase.NOT_SERVED, "not served")):
-            states = ((kind, self._followed[kind.kind].reflector.state) for kind in FOLLOWED_KINDS)
-            names = [kind.plural for kind, state in states if state.phase is phase]
-            found += [f"{', '.join(names)}: {text}"] if names else []
-        return "; ".join(found)
-
     @property
     def is_complete(self) -> bool:
-        """Tell whether everything is known."""
+        """Return whether everything is known."""
         return self.why_silent() == ""
 
     @property
     def is_forbidden(self) -> bool:
         """Tell whether a role is missing for one of the kinds."""
-        return any(each.reflector.state.phase is CachePhase.FORBIDDEN for each in self._followed.values())
+        return self._watches.is_forbidden
 
     def why_silent(self) -> str:
         """Return why there are no forecasts, an empty text if there are."""
-        if self._broken:
-            return self._broken
-        for followed in self._followed.values():
-            state = followed.reflector.state
-            if state.phase in (CachePhase.FORBIDDEN, CachePhase.NOT_SERVED):
-                return state.problem
-            if not followed.cache.synced:
-                return state.problem or "not everything on the cluster is known yet"
-        if self._unreadable:
-            (kind, key), problem = min(self._unreadable.items())
-            return f"{kind} {key} cannot be read: {problem}"
-        return ""
+        return self._broken or self._watches.why_incomplete()
 
     def forecast(self, replica: ReplicaVersion, now_ns: int, skew_ns: int, effort: Effort) -> ForecastAnswer:
         """Return what the worker would do with a replica.
@@ -203,10 +124,10 @@ class Observation:
         if why:
             return ForecastAnswer(unsupported(why, now_ns))
         key, subject = replica.key, self._subject(replica)
-        if not self._has_seen(replica):
+        if not self._watches.has_seen(replica):
             return ForecastAnswer(request=self._awaiting(key))
         last = self._large.last(key, subject)
-        if self._has_preempted(replica):
+        if self.trials.has_preempted(replica):
             return ForecastAnswer(last.forecast if last is not None else None)  # it is of the time before
         version, known = self._answers.get(key, (-1, None))
         if known is not None and version == self.cluster.version and now_ns - known.made_ns <= _FRESH_NS:
@@ -228,11 +149,16 @@ class Observation:
             return forecast(cluster, key, now_ns + skew_ns, effort), None
 
         def is_wanted() -> bool:
-            return not self.why_silent() and self._has_seen(replica) and not self._has_preempted(replica)
+            return not self.why_silent() and self._watches.has_seen(replica) and not self.trials.has_preempted(replica)
 
         answer = ForecastAnswer(last.forecast) if last is not None else ForecastAnswer()
         request = partial(self._large.ask, key, subject, ask, now_ns, spent=spent, is_wanted=is_wanted)
         return self._later(key, subject, answer, request)
+
+    def last_forecast(self, key: ObjectKey) -> Forecast | None:
+        """Return what was forecast last for a replica, however long ago; nothing is computed."""
+        _, known = self._answers.get(key, (-1, None))
+        return known or self._large.newest(key)
 
     def _later(
         self, key: ObjectKey, subject: Hashable, answer: ForecastAnswer, request: Callable[[], None]
@@ -266,7 +192,7 @@ class Observation:
         if why:
             return ForecastAnswer(unsupported(why, now_ns))
         key = ObjectKey(raw["metadata"]["namespace"], raw["metadata"]["name"])
-        promised = self.promised(but=key)
+        promised = self.promises.outstanding(but=key)
 
         def ask(cluster: ObservedCluster, effort: Effort) -> tuple[Forecast, AdmittedWorkload | None]:
             effort.spend(len(document) // BYTES_IN_A_STEP)
@@ -297,7 +223,7 @@ class Observation:
         why = self.why_silent()
         if why:
             return lambda _: unsupported(why, now_ns)
-        if not self._has_seen(replica) or self._has_preempted(replica):
+        if not self._watches.has_seen(replica) or self.trials.has_preempted(replica):
             return lambda _: None
         version, known = self._answers.get(replica.key, (-1, None))
         if known is not None and version == self.cluster.version and now_ns - known.made_ns <= _FRESH_NS:
@@ -313,66 +239,34 @@ class Observation:
         if why:
             return lambda _: unsupported(why, now_ns)
         key = ObjectKey(raw["metadata"]["namespace"], raw["metadata"]["name"])
-        promised = self.promised(but=key)
+        promised = self.promises.outstanding(but=key)
         return partial(
             _thought, self.cluster.expose(), lambda twin: foresee(twin, raw, promised, now_ns + skew_ns)[0], now_ns
         )
 
-    def promised(self, *, but: ObjectKey | None = None) -> list[AdmittedWorkload]:
-        """Return the quota that is held for Workloads whose replica is not there yet; `but` for this one."""
-        tenants = self.cluster.tenants
-        return [promise for key, promise in self._promises.items() if key != but and key not in tenants]
-
-    def holds(self, key: ObjectKey) -> bool:
-        """Tell whether quota is held for a Workload."""
-        return key in self._promises
-
-    def hold(self, key: ObjectKey, promise: AdmittedWorkload) -> None:
-        """Hold the quota that a Workload will take."""
-        self._promises[key] = promise
-
-    def release(self, key: ObjectKey) -> None:
-        """Hold no quota any longer for a Workload."""
-        self._promises.pop(key, None)
-
     def follow(self, replica: ReplicaVersion, forecasted: Forecast, skew_ns: int) -> None:
         """Follow what happens after a gate was opened on a forecast; late, first make up for what was missed."""
-        trial = self._trials[replica.key] = Trial(replica.uid, is_closed=self._has_preempted(replica))
         version, answer = self._answers.get(replica.key, (-1, None))
-        if answer != forecasted or version != self.cluster.version:
-            self._replays.replay(replica.key, trial, self.cluster.last_change, skew_ns)
-        trial.evicted.update(self._victims_of(trial))
-
-    def followed(self, key: ObjectKey) -> str:
-        """Return the UID of the replica whose forecast is followed for a Workload; empty if none is."""
-        trial = self._trials.get(key)
-        return trial.uid if trial is not None else ""
-
-    def catching_up(self, version: ReplicaVersion) -> Callable[[], None] | None:
-        """Return what has the Workload woken once the model has seen a replica; None if it has, or it will be."""
-        return None if self._has_seen(version) else self._awaiting(version.key)
+        is_current = answer == forecasted and version == self.cluster.version
+        self.trials.begin(replica, skew_ns, is_current=is_current)
 
     def witness(self, version: ReplicaVersion, opened_ns: int, skew_ns: int) -> Witness | None:
         """Return what happened since a forecast is followed; None if it is not, or if the model is behind."""
-        trial = self._trials.get(version.key)
-        if trial is None or trial.uid != version.uid:
+        if self.why_silent() or not self._watches.has_seen(version):
             return None
-        if self.why_silent() or not self._has_seen(version) or trial.awaited:
-            return None
-        since = opened_ns + skew_ns - _CLOCK_GRAIN_NS
-        evicted = (victim.evicted for victim in self._victims_of(trial).values() if victim.at_ns >= since)
-        missed = _MISSED if trial.missed else ""
-        return Witness(self._flavors(version.key), tuple(sorted(evicted)), tuple(trial.replays), missed)
+        return self.trials.witness(version, opened_ns + skew_ns)
 
-    def victims(self, key: ObjectKey, uid: str, since_ns: int) -> tuple[SeenVictim, ...]:
-        """Return the victims of a replica since then, on the worker's clock; under trial also those that are gone."""
-        known = self._trials.get(key)
-        trial = known if known is not None and known.uid == uid else Trial(uid)
-        found = self._victims_of(trial).values()
-        return tuple(victim for victim in found if victim.at_ns >= since_ns - _CLOCK_GRAIN_NS)
+    def catching_up(self, version: ReplicaVersion) -> Callable[[], None] | None:
+        """Return what has the Workload woken once the model has seen a replica; None if it has, or it will be."""
+        return None if self._watches.has_seen(version) else self._awaiting(version.key)
+
+    def last_victim_ns(self, uid: str) -> int | None:
+        """Return when another Workload was last preempted for this one, on the worker's clock."""
+        victims = (tenant.preempted for _, tenant in self.cluster.victims_of(uid))
+        return max((victim.at_ns for victim in victims if victim is not None), default=None)
 
     def still_has(self, key: ObjectKey, uid: str) -> bool:
-        """Tell whether the model still has a replica."""
+        """Return whether the model still has a replica."""
         tenant = self.cluster.tenant(key)
         return not self.why_silent() and tenant is not None and tenant.uid == uid
 
@@ -380,59 +274,21 @@ class Observation:
         """Have a Workload woken with the next change of its replica in the model."""
         self._awaited.add(key)
 
-    def end_trial(self, key: ObjectKey) -> None:
-        """Replay nothing any longer for a Workload whose forecast was judged."""
-        self._trials.pop(key, None)
-
     def forget(self, key: ObjectKey) -> None:
         """Follow no trial of this Workload any longer, and hold nothing for it."""
-        self._trials.pop(key, None)
+        self.trials.end(key)
         self._answers.pop(key, None)
         self._large.forget(key)
         self._awaited.discard(key)
-        self._promises.pop(key, None)
+        self.promises.release(key)
 
-    # --- the model
-
-    def _follow(self, kind: ApiKind) -> WatchedResource[Any]:
-        return self._client.follow(
-            WatchedKind(
-                kind,
-                partial(self.cluster.read, kind.kind),
-                most_values=MOST_VALUES,
-                required=False,
-                on_change=partial(self._changed, kind.kind),
-            )
-        )
-
-    def _changed(self, kind: str, key: ObjectKey) -> None:
-        value = self._followed[kind].cache.get(key)
-        if isinstance(value, Unreadable):
-            self._unreadable[kind, key] = value.problem
-            value = None
-        else:
-            self._unreadable.pop((kind, key), None)
-        try:
-            self.cluster.put(kind, key.namespace, key.name, value)
-        except Exception as error:  # noqa: BLE001 - the boundary of an object: it must not end the connection
-            self._unreadable[kind, key] = excerpt(f"it has an unexpected structure: {type(error).__name__}: {error}")
-        if kind == WORKLOADS.kind and key in self._promises and key in self.cluster.tenants:
-            self.release(key)  # its replica takes the quota itself now
-        for tried, trial in list(self._trials.items()):
-            try:
-                self._replays.take(tried, trial, kind, key, value)
-            except Exception as error:  # noqa: BLE001 - the boundary of a forecast: others go on
-                trial.is_closed = True
-                get_log().error("forecast.failed", worker=self.name, workload=str(tried), exc_info=error)
+    def _changed(self, kind: str, key: ObjectKey, value: object) -> None:
+        if kind == WORKLOADS.kind:
+            self.promises.release_if_taken(key)
+        self.trials.take_change(kind, key, value)
         if kind == WORKLOADS.kind and key in self._awaited:
             self._awaited.discard(key)
             self._on_progress(self.name, key)
-
-    def _has_seen(self, version: ReplicaVersion) -> bool:
-        identity = self._followed[WORKLOADS.kind].cache.identity(version.key)
-        seen = version_number(identity.resource_version) if identity is not None and identity.uid == version.uid else -1
-        wanted = version_number(version.resource_version)
-        return seen is None or wanted is None or seen >= wanted
 
     def _forecast_now(self, key: ObjectKey, now_ns: int, skew_ns: int, effort: Effort) -> Forecast:
         found = forecast(self.cluster, key, now_ns + skew_ns, effort)
@@ -443,25 +299,6 @@ class Observation:
         tenant = self.cluster.tenant(version.key)
         raw = tenant.workload.raw if tenant is not None and isinstance(tenant.workload, PendingWorkload) else None
         return version.uid, raw.spec_text if isinstance(raw, PackedWorkload) else b""
-
-    def _flavors(self, key: ObjectKey) -> Flavors:
-        tenant = self.cluster.tenant(key)
-        return flavors_of(tenant) if tenant is not None else ()
-
-    # --- trials
-
-    def _has_preempted(self, version: ReplicaVersion) -> bool:
-        """Tell whether the replica has had a victim since it asked; what comes after that is not a forecast."""
-        victims = (tenant.preempted for _, tenant in self.cluster.victims_of(version.uid))
-        asked_ns = version.asked_ns
-        return asked_ns is not None and any(v is not None and v.is_current and v.at_ns >= asked_ns for v in victims)
-
-    def _victims_of(self, trial: Trial) -> dict[ObjectKey, SeenVictim]:
-        """Return the victims that were noted, and those that the model has beside them."""
-        found = replace(trial, evicted=dict(trial.evicted))
-        for key, tenant in self.cluster.victims_of(trial.uid):
-            note_victim(found, key, tenant)
-        return found.evicted
 
 
 def _thought(exposure: Exposure, ask: Callable[[ObservedCluster], Forecast], now_ns: int, work: Work) -> Forecast:

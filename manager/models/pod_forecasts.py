@@ -1,17 +1,19 @@
 """What is to be said about the pods of one Workload on one worker, and what was seen of them after a gate was opened.
 
 Brings together what the two observations of a worker know: flavors, victims and owners from the one, nodes and pods
+from config.api.identifiers import WorkerName
 from the other. An eviction is laid to a Workload when it happened on a node that one of its pods has, or was promised.
 """
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
 import orjson
 
+from config.api.identifiers import WorkerName
 from config.api.meta import ObjectKey
 from engine.forecasting.forecast import Forecast, ForecastVerdict, ForecastVictim
 from engine.forecasting.observed import ObservedCluster
@@ -28,6 +30,7 @@ from gates.model.settings import SECOND
 from gates.wire.records import HubRecord
 from manager.models.large_forecasts import LOOK_STEPS
 from manager.models.pod_observation import OnPod, PodObservation
+from manager.models.pod_trials import PodTrial, evictions_of
 from manager.models.watched_pods import WatchedPod
 from manager.process.background import Background
 
@@ -48,24 +51,6 @@ _REMEMBERED: Final = 8
 _QUOTA_IS_THERE: Final = (ForecastVerdict.FITS, ForecastVerdict.PREEMPTS)
 
 
-@dataclass(slots=True)
-class _Trial:
-    """Pods under verification."""
-
-    uid: str
-    lists: int
-    ask: Callable[[PodModel, Effort], PodOutlook] | None
-    """Makes the outlook again, None when what it was made of is not known any longer."""
-    anew: PodOutlook | None = None
-    is_awaited: bool = False
-    """It is being made again."""
-    missed: str = ""
-    placed: set[ObjectKey] = field(default_factory=set)
-    nodes: set[str] = field(default_factory=set)
-    evicted: dict[ObjectKey, tuple[str, str, int]] = field(default_factory=dict)
-    """Node, PodGroup and time of each eviction on the worker."""
-
-
 @dataclass(frozen=True, slots=True)
 class PodAnswer:
     """What is known of an outlook at one moment."""
@@ -82,14 +67,14 @@ class PodForecasts:
         self,
         cluster: ObservedCluster,
         background: Background,
-        on_progress: Callable[[str, ObjectKey], None],
+        on_progress: Callable[[WorkerName, ObjectKey], None],
         observe: Callable[[OnPod], PodObservation],
     ) -> None:
         self._cluster = cluster
         self._background = background
         self._being_made: dict[ObjectKey, Forecast] = {}
         self._on_progress = on_progress
-        self._trials: dict[ObjectKey, _Trial] = {}
+        self._trials: dict[ObjectKey, PodTrial] = {}
         self._answers: dict[ObjectKey, tuple[int, Forecast, PodOutlook, int]] = {}
         """The version that each is of, what it was made of, and for how long it is kept."""
         self._asked: dict[ObjectKey, deque[tuple[int, Forecast]]] = {}
@@ -218,7 +203,7 @@ class PodForecasts:
         if trial.is_awaited:
             return None
         since = opened_ns + skew_ns - _CLOCK_GRAIN_NS
-        return PodWitness(Landed(_ours(trial, record, since), len(trial.placed)), trial.anew, trial.missed)
+        return PodWitness(Landed(evictions_of(trial, record, since), len(trial.placed)), trial.again, trial.missed)
 
     def forget(self, key: ObjectKey) -> None:
         """Keep nothing of a Workload."""
@@ -238,26 +223,20 @@ class PodForecasts:
                 continue
             pod = value.pod
             if value.evicted_ns and isinstance(pod, BoundPod):
-                group = pod.group.name if pod.group is not None else ""
-                trial.evicted.setdefault(key, (pod.node, group, value.evicted_ns))
+                trial.note_eviction(key, pod, value.evicted_ns)
             if self.observation.places.is_of(key, workload, self._owner(workload)):
                 self._note_own(workload, trial, pod)
 
-    def _note_own(self, workload: ObjectKey, trial: _Trial, pod: BoundPod | PendingPod) -> None:
-        if trial.anew is None and trial.ask is not None and not trial.placed and not trial.is_awaited:
-            self._ask_anew(workload, trial, trial.ask)
-        if isinstance(pod, BoundPod):
-            if pod.key not in trial.placed:
-                trial.placed.add(pod.key)
-                self._on_progress(self.observation.name, workload)
-            trial.nodes.add(pod.node)
-        elif pod.nominated_node:
-            trial.nodes.add(pod.nominated_node)
+    def _note_own(self, workload: ObjectKey, trial: PodTrial, pod: BoundPod | PendingPod) -> None:
+        if trial.again is None and trial.ask is not None and not trial.placed and not trial.is_awaited:
+            self._ask_again(workload, trial, trial.ask)
+        if trial.note_place(pod):
+            self._on_progress(self.observation.name, workload)
 
-    def _ask_anew(self, workload: ObjectKey, trial: _Trial, ask: Callable[[PodModel, Effort], PodOutlook]) -> None:
+    def _ask_again(self, workload: ObjectKey, trial: PodTrial, ask: Callable[[PodModel, Effort], PodOutlook]) -> None:
         """Make the outlook of a trial again, of this moment; in the thread if that takes long."""
-        trial.anew = self._on_loop(partial(ask, self.observation.model), Effort(LOOK_STEPS))
-        if trial.anew is not None:
+        trial.again = self._on_loop(partial(ask, self.observation.model), Effort(LOOK_STEPS))
+        if trial.again is not None:
             return
         if not self._background.has_room():
             trial.missed = _MISSED
@@ -267,19 +246,19 @@ class PodForecasts:
 
         async def make() -> None:
             try:
-                trial.anew = await self._background.in_thread(lambda _: ask(model, Effort(MOST_STEPS)))
+                trial.again = await self._background.in_thread(lambda _: ask(model, Effort(MOST_STEPS)))
             finally:
                 trial.is_awaited = False
                 self._on_progress(self.observation.name, workload)
 
         self._background.add(make)
 
-    def _begin(self, hub: HubRecord, record: PodRecord, uid: str) -> _Trial:
+    def _begin(self, hub: HubRecord, record: PodRecord, uid: str) -> PodTrial:
         """Start a trial; one that begins without knowing how its outlook was made cannot be completed."""
         made_ns, known = record.outlook.made_ns, self._origin(hub.key, record)
         if known is None:
-            return _Trial(uid, self.observation.lists, None)
-        return _Trial(
+            return PodTrial(uid, self.observation.lists, None)
+        return PodTrial(
             uid,
             self.observation.lists,
             lambda model, effort: self._asking(hub, known, made_ns, model)(effort),
@@ -348,12 +327,3 @@ def _without(model: PodModel, pods: Iterable[ObjectKey]) -> PodModel:
     for key in pods:
         fork.put_pod(key, None)
     return fork
-
-
-def _ours(trial: _Trial, record: PodRecord, since_ns: int) -> tuple[str, ...]:
-    """Return the evictions that are laid to a Workload, whole groups included."""
-    promised = {name for outcome in record.outlook.outcomes for name in outcome.evicted}
-    recent = {key: (node, group) for key, (node, group, at_ns) in trial.evicted.items() if at_ns >= since_ns}
-    near = {key for key, (node, _) in recent.items() if node in trial.nodes or str(key) in promised}
-    groups = {(key.namespace, recent[key][1]) for key in near if recent[key][1]}
-    return tuple(sorted(str(key) for key in recent if key in near or (key.namespace, recent[key][1]) in groups))

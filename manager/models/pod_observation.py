@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Final
 
+from config.api.identifiers import WorkerName
 from config.api.meta import ObjectKey
 from config.kubeconfig.access import ClusterAccess
 from config.types.choices import PodForecastMode
@@ -24,7 +25,7 @@ from workerclient.base.errors import ClusterError
 from workerclient.base.kind import ApiKind
 from workerclient.cluster import ClientContext, ClientLimits, ClusterClient, WatchedResource
 from workerclient.objects.cache import Unreadable
-from workerclient.objects.reflector import CachePhase
+from workerclient.objects.kind_state import CachePhase
 from workerclient.objects.watched import WatchedKind
 from workerclient.transport.budget import BudgetLimits
 
@@ -41,7 +42,7 @@ FOLLOWED_KINDS: Final = (
     PODS,
 )
 OnPod = Callable[[ObjectKey, WatchedPod | None], None]
-"""Told about every change of a pod; None when it is gone."""
+"""Called for every change of a pod; None when it is gone."""
 _LIMITS: Final = ClientLimits(budget=BudgetLimits(queries_per_second=10.0, burst=20), holdings=everything)
 _RARELY_SECONDS: Final = 3600.0
 """How often a version that is known is asked for again: clusters are upgraded."""
@@ -64,7 +65,7 @@ class PodObservation:
 
     def __init__(
         self,
-        name: str,
+        name: WorkerName,
         access: ClusterAccess,
         context: ClientContext,
         mode: SchedulerMode | None,
@@ -124,7 +125,7 @@ class PodObservation:
         self._broken = ""
 
     def why_silent(self) -> str:
-        """Return why there are no outlooks, an empty text if there are; a missing permission is logged once."""
+        """Return why there are no outlooks, an empty string if there are; a missing permission is logged once."""
         why = self._why_silent()
         if why != self._complained and any(
             f.reflector.state.phase is CachePhase.FORBIDDEN for f in self._followed.values()

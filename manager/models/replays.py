@@ -62,14 +62,14 @@ class Replays:
         why_silent: Callable[[], str],
         on_progress: Callable[[ObjectKey], None],
         *,
-        tells_victims: bool,
+        reports_victims: bool,
     ) -> None:
         self._cluster = cluster
         self._background = background
         self._clock = clock
         self._why_silent = why_silent
         self._on_progress = on_progress
-        self._tells_victims = tells_victims
+        self._reports_victims = reports_victims
         self._replaying: Effort | None = None
 
     def take(self, tried: ObjectKey, trial: Trial, kind: str, key: ObjectKey, value: object) -> None:
@@ -77,7 +77,7 @@ class Replays:
         if isinstance(value, Tenant) and value.preempted is not None and value.preempted.preemptor_uid == trial.uid:
             trial.is_closed = True
             note_victim(trial, key, value)
-            if self._tells_victims:
+            if self._reports_victims:
                 self._on_progress(tried)
         elif not (kind == WORKLOADS.kind and key == tried):
             self.replay(tried, trial, f"{kind} {key}", 0)

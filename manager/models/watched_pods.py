@@ -27,7 +27,7 @@ class WatchedPod:
 
 
 def read_watched_pod(model: PodModel, raw: Mapping[str, Any]) -> WatchedPod:
-    """Reduce a raw pod; raises ValueError for what makes no sense."""
+    """Reduce a raw pod; raises ValueError for what is malformed."""
     return WatchedPod(model.read("Pod", raw), _job(raw["metadata"]), _evicted_ns(raw.get("status") or {}))
 
 
@@ -61,7 +61,7 @@ class PodPlaces:
             yield from (ObjectKey(workload.namespace, name) for name in sorted(names))
 
     def is_of(self, key: ObjectKey, workload: ObjectKey, owner: str = "") -> bool:
-        """Tell whether a pod belongs to a Workload."""
+        """Return whether a pod belongs to a Workload."""
         job = self._job_of.get(key, "")
         return key.namespace == workload.namespace and job in (f"{_OF_WORKLOAD}{workload.name}", owner or None)
 

@@ -11,7 +11,7 @@ from config.sections.sections import JobsSection, KubeconfigPolicy
 from manager.base.kinds import job_kinds
 from manager.clusters.permissions import complaint, needs_of_identity, needs_on_worker
 from manager.onboarding.changes import ClusterChanges, key_of
-from manager.onboarding.clusters import Connections, OperatorApi, identity_if_told
+from manager.onboarding.clusters import Connections, OperatorApi, identity_if_readable
 from manager.onboarding.errors import OnboardingError
 from manager.onboarding.objects import (
     CLUSTER_ROLE_BINDINGS,
@@ -128,7 +128,7 @@ class Accounts:
                 await self.there.remove(kind, key)
 
     async def _has_pod_role(self) -> bool:
-        """Tell whether roles for forecasts of pods were made here."""
+        """Return whether roles for forecasts of pods were made here."""
         plain = [key_of(document) for _, document in shipped_objects()]
         for kind, document in shipped_objects(with_pods=True):
             if kind == CLUSTER_ROLES and key_of(document) not in plain:
@@ -153,7 +153,7 @@ class Accounts:
                 self.site.name, await client.missing_permissions([need for need in needs if served[need.kind]])
             ):
                 self.there.tell(f"warning: {said}")
-            return await identity_if_told(client)
+            return await identity_if_readable(client)
         finally:
             await client.close()
 

@@ -1,4 +1,4 @@
-"""Making a cluster's objects what they should be, or only telling what would be done."""
+"""Making a cluster's objects what they should be, or only reporting what would be done."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -79,7 +79,7 @@ class ClusterChanges:
         self._say("delete", kind, key)
 
     async def amend(self, kind: ApiKind, stored: Obj, field: str, value: object) -> None:
-        """Set one field under `spec` of an object, whoever made it."""
+        """Set one field under `spec` of an object, whether or not Turnstile made it."""
         metadata = stored["metadata"]
         key = key_of(stored)
         if not self.is_rehearsal:
@@ -120,7 +120,7 @@ def key_of(document: Obj) -> ObjectKey:
 
 
 def _says(stored: Obj, wanted: Obj, *, with_metadata: bool) -> bool:
-    """Tell whether all that is wanted is stored; what others added beside it does not matter."""
+    """Return whether all that is wanted is stored; what others added beside it does not matter."""
     plain = all(stored.get(field) == value for field, value in wanted.items() if field != "metadata")
     if not with_metadata:
         return plain

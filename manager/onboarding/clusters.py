@@ -70,7 +70,7 @@ async def identify(cluster: ClusterApi) -> str:
     return uid_of(cluster.name, await cluster.resource(NAMESPACES).get(SYSTEM_NAMESPACE))
 
 
-async def identity_if_told(cluster: ClusterApi) -> str:
+async def identity_if_readable(cluster: ClusterApi) -> str:
     """Return the identity of a cluster, nothing if this user may not read it."""
     try:
         return await identify(cluster)

@@ -3,3 +3,7 @@
 
 class OnboardingError(Exception):
     """One sentence for the operator; nothing secret is in it."""
+
+
+class NoSuchWorkerError(OnboardingError):
+    """The hub has no worker of that name."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from config.api.meta import Obj, ObjectKey
 from config.types.syntax import printable
+from gates.model.activity import is_cordoned
 from manager.base.kinds import CLUSTERS, CONFIGS, SECRETS
 from manager.onboarding.clusters import ClusterApi
 from manager.onboarding.objects import TOKEN_EXPIRES
@@ -12,7 +13,7 @@ from workerclient.base.errors import NotFound
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One worker; every text is safe for a terminal."""
+    """One worker; every string is safe for a terminal."""
 
     name: str
     kubeconfig: str
@@ -49,7 +50,7 @@ async def _row(client: ClusterApi, namespace: str, stored: Obj, configs: list[Ob
 
 
 async def _token_until(client: ClusterApi, key: ObjectKey) -> str:
-    """Return what `add` or `rotate` wrote down; the kubeconfig itself is not looked at."""
+    """Return what `add` or `rotate` wrote down; the kubeconfig itself is not read."""
     try:
         secret = await client.resource(SECRETS).get(key)
     except NotFound:
@@ -67,5 +68,6 @@ def _where(source: Obj) -> str:
 def _activity(stored: Obj) -> str:
     for condition in (stored.get("status") or {}).get("conditions") or []:
         if condition.get("type") == "Active":
-            return "yes" if condition.get("status") == "True" else f"no: {condition.get('reason', '?')}"
+            aside = ", cordoned" if is_cordoned(stored) else ""
+            return f"yes{aside}" if condition.get("status") == "True" else f"no: {condition.get('reason', '?')}{aside}"
     return "unknown"

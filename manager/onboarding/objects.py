@@ -23,7 +23,7 @@ MADE_BY_US: Final = {"app.kubernetes.io/managed-by": "turnstile-worker"}
 """Marks what may be changed and deleted again. Nothing else is."""
 TOKEN_EXPIRES: Final = f"{DOMAIN}/token-expires"
 
-_SHIPPED: Final = ("worker.yaml", "worker-forecasts.yaml")
+_SHIPPED: Final = ("worker.yaml", "worker-forecasts.yaml", "worker-kueue.yaml")
 _FOR_PODS: Final = ("worker-pod-forecasts.yaml",)
 _RBAC: Final = "rbac.authorization.k8s.io"
 _LENGTH_IN_NAMES: Final = 8
@@ -126,7 +126,7 @@ def config(name: str, worker: str) -> Obj:
 
 
 def is_ours(stored: Obj) -> bool:
-    """Tell whether an object was made by `turnstile worker`."""
+    """Return whether an object was made by `turnstile worker`."""
     return MADE_BY_US.items() <= (stored["metadata"].get("labels") or {}).items()
 
 

@@ -14,7 +14,7 @@ from config.kubeconfig.errors import KubeconfigError
 from config.kubeconfig.sources import load_secret_kubeconfig
 from config.names import KUBECONFIG_KEY
 from config.sections.sections import KubeconfigPolicy
-from manager.base.kinds import CLUSTERS, CONFIGS, SECRETS
+from manager.base.kinds import CLUSTERS, CONFIGS, NAMESPACES, SECRETS
 from manager.onboarding.changes import ClusterChanges
 from manager.onboarding.clusters import CLUSTER_UID, ClusterApi, Connections, identify, identity_if_reachable
 from manager.onboarding.errors import OnboardingError
@@ -41,14 +41,14 @@ class Site:
 
     @property
     def account(self) -> ObjectKey | None:
-        """Return the service account whose token the Secret holds, as far as the token tells."""
+        """Return the service account whose token the Secret holds, as far as the token shows."""
         subject = token_subject(self.access.token) if self.access is not None and self.access.token else ""
         namespace, _, name = subject.removeprefix(_ACCOUNTS).partition(":")
         return ObjectKey(namespace, name) if subject.startswith(_ACCOUNTS) and name else None
 
 
 async def survey(with_hub: ClusterChanges, connections: Connections, name: str, namespace: str) -> Site:
-    """Look at the hub; raises `OnboardingError` if the name is taken by something that was not made here."""
+    """Read the hub; raises `OnboardingError` if the name is taken by something that was not made here."""
     key = ObjectKey(namespace, name)
     for kind, taken in ((CLUSTERS, ObjectKey("", name)), (SECRETS, key)):
         stored = await with_hub.find(kind, taken)
@@ -111,8 +111,21 @@ async def refuse_other_cluster(
 
 
 def _is_same_place(stored: ClusterAccess | None, offered: ClusterAccess) -> bool:
-    """Tell whether two kubeconfigs trust the same authority and name the same server."""
+    """Return whether two kubeconfigs trust the same authority and name the same server."""
     return stored is not None and (stored.server, stored.ca) == (offered.server, offered.ca)
+
+
+async def refuse_missing_namespace(with_hub: ClusterChanges, namespace: str) -> None:
+    """Raise if the hub has no namespace for the Secret; one that this user may not read is taken to be there."""
+    try:
+        await with_hub.client.resource(NAMESPACES).get(ObjectKey("", namespace))
+    except NotFound:
+        raise OnboardingError(
+            f"the hub has no namespace {namespace}, where Turnstile reads kubeconfigs; nothing was changed. "
+            f"Install Turnstile first, or create it: kubectl create namespace {namespace}"
+        ) from None
+    except Forbidden:
+        return
 
 
 async def refuse_used(with_hub: ClusterChanges, name: str) -> None:
@@ -144,7 +157,7 @@ async def other_names(with_hub: ClusterChanges, connections: Connections, site: 
 
 
 async def is_dead(client: ClusterApi) -> bool:
-    """Tell whether a cluster refuses a token; raises `ClusterError` if that cannot be seen."""
+    """Return whether a cluster refuses a token; raises `ClusterError` if that cannot be seen."""
     try:
         await identify(client)
     except Unauthenticated:

@@ -7,19 +7,22 @@ from typing import Final
 
 from config.api.meta import Obj, ObjectKey
 from config.kubeconfig.access import ClusterAccess
+from gates.diagnosis.identity import IS_HUB, is_same_cluster
 from manager.base.kinds import CLUSTERS, CONFIGS, SECRETS
 from manager.onboarding.accounts import Accounts
 from manager.onboarding.changes import ClusterChanges
-from manager.onboarding.clusters import Connections, OperatorApi, identity_if_told
+from manager.onboarding.clusters import Connections, OperatorApi, identity_if_readable
 from manager.onboarding.departure import refuse_running
-from manager.onboarding.errors import OnboardingError
+from manager.onboarding.errors import NoSuchWorkerError, OnboardingError
 from manager.onboarding.objects import cluster, config, secret, worker_kubeconfig
+from manager.onboarding.service import cordon, uncordon
 from manager.onboarding.site import (
     Site,
     is_dead,
     members_of,
     noted_uid,
     other_names,
+    refuse_missing_namespace,
     refuse_other_cluster,
     refuse_used,
     survey,
@@ -67,11 +70,11 @@ class Onboarding:
         async with self._hub() as with_hub, self._operating(worker.name, worker.access) as operator:
             there = self._changes_by(operator)
             site = await survey(with_hub, self.connections, worker.name, self.namespace)
-            uid = await identity_if_told(there.client)
+            uid = await identity_if_readable(there.client)
             moves = await refuse_other_cluster(with_hub, site, uid, worker.access, move=move)
             if moves:
                 self.tell(f"{worker.name}: moves to another cluster; its account stays on the former one")
-            await self._warn(with_hub, site, uid)
+            await self._refuse_hub(with_hub, site, uid)
             accounts = Accounts(site, there, operator, self.connections, self.clock)
             await accounts.make(with_pods=with_pods)
             if site.secret is None or moves or await self._is_refused(site, worker):
@@ -88,10 +91,8 @@ class Onboarding:
             there = self._changes_by(operator)
             site = await survey(with_hub, self.connections, worker.name, self.namespace)
             if site.secret is None:
-                key = site.secret_key
-                remedy = f"create it with `turnstile worker add {worker.name}`"
-                raise OnboardingError(f"the hub has no Secret {key}; {remedy}")
-            uid = await identity_if_told(there.client)
+                raise OnboardingError(no_secret(site.secret_key, worker.name))
+            uid = await identity_if_readable(there.client)
             if (uid or revoke) and await refuse_other_cluster(with_hub, site, uid, worker.access, move=move) and revoke:
                 raise OnboardingError("--revoke and --move exclude each other: tokens are revoked on the same cluster")
             accounts = Accounts(site, there, operator, self.connections, self.clock)
@@ -113,6 +114,8 @@ class Onboarding:
         async with self._hub() as with_hub:
             await refuse_used(with_hub, name)
             site = await survey(with_hub, self.connections, name, self.namespace)
+            if access is None and site.secret is None and await with_hub.find(CLUSTERS, ObjectKey("", name)) is None:
+                raise NoSuchWorkerError(f"the hub has no worker {name}; `turnstile worker list` names those it has")
             if access is not None:
                 async with self._operating(name, access) as operator:
                     await self._remove_there(with_hub, operator, site, access, abandon=abandon)
@@ -121,11 +124,21 @@ class Onboarding:
             await with_hub.remove(CLUSTERS, ObjectKey("", name))
             await with_hub.remove(SECRETS, site.secret_key)
 
+    async def cordon(self, name: str) -> None:
+        """Send nothing new to a worker."""
+        async with self._hub() as with_hub:
+            await cordon(with_hub, name)
+
+    async def uncordon(self, name: str) -> None:
+        """Use a worker again."""
+        async with self._hub() as with_hub:
+            await uncordon(with_hub, name)
+
     async def _remove_there(
         self, with_hub: ClusterChanges, operator: OperatorApi, site: Site, access: ClusterAccess, *, abandon: bool
     ) -> None:
         there = self._changes_by(operator)
-        uid = await identity_if_told(there.client)
+        uid = await identity_if_readable(there.client)
         await refuse_other_cluster(with_hub, site, uid, access)
         if others := await other_names(with_hub, self.connections, site, uid or site.cluster_uid):
             self.tell(f"{site.name}: its account is left, because {', '.join(others)} is the same cluster")
@@ -160,15 +173,16 @@ class Onboarding:
         finally:
             await client.close()
 
-    async def _warn(self, with_hub: ClusterChanges, site: Site, uid: str) -> None:
-        """Say beforehand what the daemon will refuse."""
+    async def _refuse_hub(self, with_hub: ClusterChanges, site: Site, uid: str) -> None:
+        """Raise before anything is written if it cannot work on this hub; warn of what the daemon will refuse."""
         if uid and uid == site.hub_uid:
-            self.tell(f"warning: {site.name} is the hub itself, which cannot be its own worker")
+            raise OnboardingError(f"{site.name} {IS_HUB}; nothing was changed")
+        await refuse_missing_namespace(with_hub, self.namespace)
         for other in await other_names(with_hub, self.connections, site, uid):
-            self.tell(f"warning: {site.name} is the same cluster as {other}; only one of these names is used")
+            self.tell(f"warning: {site.name} {is_same_cluster(other)}")
 
     async def _is_refused(self, site: Site, worker: WorkerCluster) -> bool:
-        """Tell whether the stored token is dead, as one is whose revocation was cut short."""
+        """Return whether the stored token is dead, as one is whose revocation was cut short."""
         if site.access is None or site.access.token is None:
             return True
         stored = site.access
@@ -207,8 +221,13 @@ class Onboarding:
         await _store(with_hub, site, secret(site.secret_key, kubeconfig, token, uid))
 
 
+def no_secret(key: ObjectKey, worker: str) -> str:
+    """Say that a worker was never added."""
+    return f"the hub has no Secret {key}; create it with `turnstile worker add {worker}`"
+
+
 async def _store(with_hub: ClusterChanges, site: Site, wanted: Obj) -> None:
-    """Write the Secret over the version that was looked at, and over no other."""
+    """Write the Secret over the version that was read, and over no other."""
     try:
         if site.secret is not None:
             await with_hub.replace(SECRETS, site.secret, wanted)

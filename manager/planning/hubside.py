@@ -1,9 +1,10 @@
 """What a plan has to know from the hub: where a LocalQueue leads, and how important a job is. A few reads, no more."""
 
+from collections.abc import Callable
 from typing import Any
 
 from config.api.meta import Obj, ObjectKey
-from gates.model.activity import check_record, config_record
+from gates.model.activity import ConfigRecord, check_record, config_record
 from gates.planning.documents import Route
 from gates.planning.wanted import POD_CLASSES, Wanted
 from manager.base.kinds import ADMISSION_CHECKS, CLUSTER_QUEUES, CONFIGS, LOCAL_QUEUES, PRIORITY_CLASSES
@@ -16,12 +17,16 @@ from workerclient.cluster import ClusterClient
 class HubSide:
     """Reads the hub."""
 
-    def __init__(self, client: ClusterClient, controller_name: str) -> None:
+    def __init__(
+        self, client: ClusterClient, controller_name: str, resolve: Callable[[ConfigRecord], ConfigRecord]
+    ) -> None:
+        """`resolve` returns a MultiKueueConfig with the clusters that it leads to."""
         self._client = client
         self._controller_name = controller_name
+        self._resolve = resolve
 
     async def route(self, wanted: Wanted) -> Route:
-        """Return the workers that a job's LocalQueue leads to; raises `PlanError` if it leads to none of ours."""
+        """Return the workers that a job's LocalQueue leads to; raises `PlanError` if it leads to none."""
         place = f"{wanted.namespace}/{wanted.queue}"
         queue = await self._needed(LOCAL_QUEUES, ObjectKey(wanted.namespace, wanted.queue))
         name = str((queue.get("spec") or {}).get("clusterQueue") or "")
@@ -32,7 +37,9 @@ class HubSide:
                 continue
             if check.problem:
                 raise PlanError(f'AdmissionCheck "{check_name}" leads nowhere: {check.problem}')
-            config = config_record(dict(await self._needed(CONFIGS, ObjectKey("", check.config))))
+            config = self._resolve(config_record(dict(await self._needed(CONFIGS, ObjectKey("", check.config)))))
+            if config.problem:
+                raise PlanError(f'MultiKueueConfig "{config.name}" leads nowhere: {config.problem}')
             return Route(name, check_name, check.config, config.clusters)
         raise PlanError(
             f'LocalQueue "{place}" leads to ClusterQueue "{name}", which has no AdmissionCheck with controllerName '

@@ -7,20 +7,29 @@ import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
+from config.api.identifiers import WorkerName
 from config.api.meta import NANOSECONDS
 from config.kubeconfig.access import ClusterAccess
 from config.sections.settings import Configuration
 from engine.forecasting.observed import ObservedCluster
 from engine.objects.configuration import KueueConfiguration
-from gates.assembly.gate_support import describes_workloads, dialect_served
+from gates.decision.gate_evidence import Findings
+from gates.detection.gate_switch import agreed
 from gates.jobs.kinds import JobKind
 from gates.model.activity import Health, cluster_record
 from gates.model.settings import Settings, UngatedPolicy
-from gates.model.view import GateSupport
-from manager.base.kinds import CLUSTERS, WORKLOADS, api_kind, job_kinds
-from manager.base.kueue_configuration import load_kueue_configuration
+from gates.targets.matching import WorkerTraits
+from manager.base.kinds import CLUSTERS, api_kind, job_kinds
+from manager.base.kueue_configuration import (
+    detected_configuration,
+    load_kueue_configuration,
+    switches_gates,
+    version_given,
+)
 from manager.clusters.access import AccessLoader, WorkerKubeconfigSource, known_sources
-from manager.models.observation import FOLLOWED_KINDS
+from manager.clusters.kueue_detection import KueueDetector
+from manager.clusters.worker_table import listed_traits, resolve_config
+from manager.models.model_watches import FOLLOWED_KINDS
 from manager.planning.hubside import HubSide
 from manager.planning.planner import Planner, PlanningView, PlanRules
 from manager.process.supervision import Misunderstood, per_cluster
@@ -41,13 +50,13 @@ class ListedWorkers:
 
     def __init__(
         self,
-        sources: Mapping[str, WorkerKubeconfigSource],
+        sources: Mapping[WorkerName, WorkerKubeconfigSource],
         kinds: Mapping[str, JobKind],
         loader: AccessLoader,
-        kueues: Mapping[str, KueueConfiguration],
+        kueues: Mapping[WorkerName, KueueConfiguration],
         context: ClientContext,
         seconds: float,
-        with_pods: Collection[str] = (),
+        with_pods: Collection[WorkerName] = (),
     ) -> None:
         self._sources = sources
         self._with_pods = with_pods
@@ -56,16 +65,16 @@ class ListedWorkers:
         self._kueues = kueues
         self._client_context = context
         self._seconds = seconds
-        self._known: dict[str, PlanningView] = {}
+        self._known: dict[WorkerName, PlanningView] = {}
 
-    async def sights(self, names: Sequence[str]) -> Mapping[str, PlanningView]:
+    async def sights(self, names: Sequence[WorkerName]) -> Mapping[WorkerName, PlanningView]:
         """Return what each worker holds; one that was read is not read again."""
         async with asyncio.TaskGroup() as group:
             reads = {name: group.create_task(self._sight(name)) for name in names if name not in self._known}
         self._known |= {name: read.result() for name, read in reads.items()}
         return self._known
 
-    async def _sight(self, name: str) -> PlanningView:
+    async def _sight(self, name: WorkerName) -> PlanningView:
         source = self._sources.get(name)
         if source is None:
             return PlanningView(None, "there is neither a MultiKueueCluster nor an entry of `workers` of that name")
@@ -78,29 +87,34 @@ class ListedWorkers:
             return PlanningView(None, str(error))
         return PlanningView(None, f"it {found.problem}") if isinstance(found, Misunderstood) else found
 
-    async def _load_and_read(self, name: str, source: WorkerKubeconfigSource) -> PlanningView:
+    async def _load_and_read(self, name: WorkerName, source: WorkerKubeconfigSource) -> PlanningView:
         access = await self._loader.load(source)
         return PlanningView(None, access.message) if isinstance(access, Health) else await self._read(name, access)
 
-    async def _read(self, name: str, access: ClusterAccess) -> PlanningView:
-        cluster = ObservedCluster(self._kueues.get(name) or load_kueue_configuration(None))
+    async def _read(self, name: WorkerName, access: ClusterAccess) -> PlanningView:
         client = ClusterClient(name, access, self._client_context)
         try:
+            given = self._kueues.get(name)
+            kueue = await KueueDetector(client, version_given(given)).detect()
+            if not kueue.schema.is_described:
+                return PlanningView(None, f"it {NO_DESCRIPTION}")
+            detected = detected_configuration(kueue, given)
+            cluster = ObservedCluster(detected or given or load_kueue_configuration(None))
             for kind in FOLLOWED_KINDS:
                 async for page in client.resource(kind).pages(patience=_PATIENCE):
                     for identity, raw in page.items:
                         value = cluster.read(kind.kind, raw)
                         cluster.put(kind.kind, identity.key.namespace, identity.key.name, value)
-            openapi = await client.openapi(WORKLOADS)
-            if not describes_workloads(openapi):
-                return PlanningView(None, f"it {NO_DESCRIPTION}")
-            _, knows_gates = dialect_served(openapi)
-            gates = GateSupport.HONOURED if knows_gates else GateSupport.MISSING
+            known = Findings(
+                knows_gates=kueue.knows_gates,
+                configured=agreed(switches_gates(given), kueue.gates_switched),
+                default_on=kueue.has_gates_on,
+            )
             served = await client.served_kinds([api_kind(kind) for kind in self._kinds.values()])
             unserved = frozenset(gvk for gvk, kind in self._kinds.items() if not served[api_kind(kind)])
             notes = (_NO_PODS,) if name in self._with_pods else ()
             return PlanningView(
-                cluster, skew_ns=certain_skew_ns(client.skew), gates=gates, unserved=unserved, notes=notes
+                cluster, skew_ns=certain_skew_ns(client.skew), gates=known.verdict, unserved=unserved, notes=notes
             )
         finally:
             await client.close()
@@ -116,7 +130,7 @@ def certain_skew_ns(skew: Skew | None) -> int:
 async def listed_planner(
     configuration: Configuration,
     hub: ClusterClient,
-    settings: tuple[Settings, Mapping[str, UngatedPolicy], Mapping[str, KueueConfiguration]],
+    settings: tuple[Settings, Mapping[WorkerName, UngatedPolicy], Mapping[WorkerName, KueueConfiguration]],
     context: ClientContext,
     seconds: float,
 ) -> Planner:
@@ -128,6 +142,7 @@ async def listed_planner(
     with_pods = {worker.name for worker in configuration.workers if worker.pod_forecast}
     sources = known_sources(configuration, clusters)
     workers = ListedWorkers(sources, kinds, loader, kueues, context, seconds, with_pods)
-    side = HubSide(hub, configuration.hub.controller_name)
-    rules = PlanRules(kinds, decides, policies)
+    traits = listed_traits(configuration, clusters)
+    side = HubSide(hub, configuration.hub.controller_name, lambda config: resolve_config(config, traits))
+    rules = PlanRules(kinds, decides, policies, lambda name: traits.get(name, WorkerTraits()))
     return Planner(side, workers, lambda: rules, context.clock)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
+from config.api.identifiers import WorkerName
 from config.api.meta import Obj
 from engine.forecasting.forecast import Forecast, ForecastVerdict, ForecastVictim, unsupported
 from engine.forecasting.observed import Exposure, ObservedCluster
@@ -23,7 +24,11 @@ from gates.model.settings import Settings, UngatedPolicy
 from gates.model.view import GateSupport, Reach
 from gates.planning.choosing import Prospect, choose_worker
 from gates.planning.documents import Route, plan_document
+from gates.planning.targets import PlannedTargets
 from gates.planning.wanted import Wanted, read_wanted, workload_of
+from gates.targets.affinity import NO_PEERS, Peers
+from gates.targets.matching import WorkerTraits
+from gates.targets.rules import TargetRules
 from manager.logging.logs import get_log
 from manager.planning.errors import PlanError
 from manager.process.work_budget import PlanBudget, TooMuchWorkError
@@ -31,6 +36,8 @@ from manager.process.worker_thread import Work, WorkerThread
 from workerclient.base.clock import Clock
 
 _NO_SIZES: Final = "the largest sizes are not known: looking for them takes more than the work of one plan"
+
+_NO_GROUPS: Final = "affinity groups were not looked at: only a daemon follows the Workloads of the hub"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +73,7 @@ class PlanHub(Protocol):
 class PlanWorkers(Protocol):
     """What a plan asks about the workers."""
 
-    async def sights(self, names: Sequence[str]) -> Mapping[str, PlanningView]:
+    async def sights(self, names: Sequence[WorkerName]) -> Mapping[WorkerName, PlanningView]:
         """Return what is known of each of these workers."""
         ...
 
@@ -77,7 +84,10 @@ class PlanRules:
 
     kinds: Mapping[str, JobKind]
     settings: Settings
-    policies: Mapping[str, UngatedPolicy]
+    policies: Mapping[WorkerName, UngatedPolicy]
+    traits: Callable[[WorkerName], WorkerTraits]
+    peers: Callable[[str, TargetRules], Peers] | None = None
+    """Returns the Workloads of groups in a namespace; None where they are not known."""
 
 
 class Planner:
@@ -107,10 +117,20 @@ class Planner:
         priority = await self._hub.priority(wanted)
         sights = await self._workers.sights(route.clusters)
         question = _Question(wanted, priority, varied)
+        peers = rules.peers(wanted.namespace, wanted.targets) if rules.peers is not None else NO_PEERS
+        place = PlannedTargets(wanted, peers)
+        if rules.peers is None and (wanted.targets.affinity or wanted.targets.anti_affinity):
+            wanted = replace(wanted, remarks=(*wanted.remarks, _NO_GROUPS))
         prospects: list[Prospect] = []
         for position, name in enumerate(route.clusters):
             try:
-                prospects.append(await self._prospect(name, position, sights[name], question, budget))
+                found = place.on(name, position, rules.traits(name))
+                if found.exclusion is None:
+                    known = await self._prospect(name, position, sights[name], question, budget)
+                    found = replace(
+                        known, group_preference=found.group_preference, weight=found.weight, price=found.price
+                    )
+                prospects.append(found)
             except TooMuchWorkError:
                 seen = f"{len(prospects)} of {len(route.clusters)} workers were looked at"
                 raise PlanError(
@@ -125,7 +145,7 @@ class Planner:
         return await self.thread.run(conclude)
 
     async def _prospect(
-        self, name: str, position: int, view: PlanningView, question: "_Question", budget: PlanBudget
+        self, name: WorkerName, position: int, view: PlanningView, question: "_Question", budget: PlanBudget
     ) -> Prospect:
         if view.cluster is None:
             return Prospect(name, position, Reach.LOST, problem=view.problem)
@@ -217,7 +237,7 @@ def _read(manifest: object, namespace: str, kinds: Mapping[str, JobKind], pod_se
 
 
 def _on_our_clock(found: Outlook, view: PlanningView, now_ns: int) -> Outlook:
-    """Tell running times on our clock, and what is to be said about the worker."""
+    """Return running times on our clock, and remarks about the worker."""
     victims = tuple(_since_on_our_clock(victim, view.skew_ns) for victim in found.forecast.victims)
     forecast = replace(found.forecast, made_ns=now_ns - view.skew_ns, victims=victims)
     return replace(found, forecast=forecast, notes=(*found.notes, *view.notes))

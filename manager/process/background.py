@@ -1,6 +1,6 @@
 """Work on the models of one worker that is too long for a reconcile: done afterwards, one piece after another.
 
-What is short by itself is done on the loop, in a step of its own; what is long goes to a thread that all workers share,
+What is short is done on the loop, in a step of its own; what is long goes to a thread that all workers share,
 on values that nothing changes. How much may wait is bounded, so that no worker makes work faster than it is done.
 """
 
@@ -31,11 +31,11 @@ class Background:
 
     @property
     def is_idle(self) -> bool:
-        """Tell whether nothing is left to do."""
+        """Return whether nothing is left to do."""
         return not self._is_working and not self._waiting
 
     def has_room(self, kept_free: int = 0) -> bool:
-        """Tell whether more may be added; so many places are left to what matters more."""
+        """Return whether more may be added; so many places are left to what matters more."""
         return len(self._waiting) + kept_free < _MOST_WAITING
 
     def add(self, job: Job) -> None:

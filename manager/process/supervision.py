@@ -72,7 +72,7 @@ async def supervise(name: str, work: Supervised, clock: Clock, jitter: Jitter, e
         get_log().error(event, cluster=name, problem=problem, retry_seconds=seconds, exc_info=error)
         return problem
 
-    def tell(news: Callable[[], None]) -> None:
+    def notify(news: Callable[[], None]) -> None:
         try:
             news()
         except Exception as error:  # noqa: BLE001 - those who hear of a failure are within the boundary too
@@ -82,19 +82,19 @@ async def supervise(name: str, work: Supervised, clock: Clock, jitter: Jitter, e
         if failures.count:
             await clock.sleep(PROBATION_SECONDS)
             failures.reset()
-            tell(work.recover)
+            notify(work.recover)
 
     while True:
         error = await _failure_of(work.run(), recover_in_time())
         seconds = _FIRST_SECONDS + failures.next_wait(error)
-        tell(partial(work.fail, report(error, seconds)))
+        notify(partial(work.fail, report(error, seconds)))
         await clock.sleep(seconds)
 
 
 async def _failure_of(work: Coroutine[Any, Any, None], beside: Coroutine[Any, Any, None]) -> BaseException:
     """Return what ended the work; when this is cancelled, the work has ended too, and what is done beside it.
 
-    The work has a task of its own: a task group that fails while it is cancelled would tell of the failure alone.
+    The work has a task of its own: a task group that fails while it is cancelled would report the failure alone.
     """
     task, other = asyncio.create_task(work), asyncio.create_task(beside)
     try:

@@ -19,7 +19,7 @@ class AbandonedError(Exception):
 
 
 class Work(Protocol):
-    """What long work tells while it goes on."""
+    """What long work reports while it goes on."""
 
     def step(self) -> None:
         """Let others go on; raises `AbandonedError` when no caller waits any longer."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final, NamedTuple, Self
 
+from config.api.identifiers import WorkerName
 from config.api.meta import ObjectKey
 from manager.base.retrying import RetriedOperation
 from manager.queueing.backoff import KeyedFailures, is_outrun
@@ -38,7 +39,7 @@ Work = Callable[[], Coroutine[None, None, ActionEffect]]
 
 class _SlotKey(NamedTuple):
     workload: ObjectKey
-    cluster: str
+    cluster: WorkerName
 
     def __str__(self) -> str:
         return f"{self.workload} on {self.cluster}"
@@ -61,7 +62,7 @@ class ActionSlots:
         clock: Clock,
         jitter: Jitter,
         on_end: Callable[[ObjectKey, float], None],
-        on_failure: Callable[[ObjectKey, str, Exception], None],
+        on_failure: Callable[[ObjectKey, WorkerName, Exception], None],
         on_retry: OnRetry = ignore_retry,
     ) -> None:
         self._clock = clock
@@ -86,27 +87,27 @@ class ActionSlots:
                 slot.task.cancel()
         await self._group.__aexit__(None, None, None)
 
-    def is_busy(self, key: ObjectKey, cluster: str) -> bool:
+    def is_busy(self, key: ObjectKey, cluster: WorkerName) -> bool:
         """Return whether an action is on its way, or the slot rests after a failure."""
         slot = self._slots.get(_SlotKey(key, cluster))
         return slot is not None and (slot.task is not None or self._clock.monotonic() < slot.rests_until - _ROUNDING)
 
-    def is_opening(self, key: ObjectKey, cluster: str) -> bool:
+    def is_opening(self, key: ObjectKey, cluster: WorkerName) -> bool:
         """Return whether an action is on its way that lets the worker preempt."""
         slot = self._slots.get(_SlotKey(key, cluster))
         return slot is not None and slot.task is not None and slot.opens
 
-    def rest_left(self, key: ObjectKey, cluster: str) -> float:
+    def rest_left(self, key: ObjectKey, cluster: WorkerName) -> float:
         """Return for how many seconds a slot rests on."""
         slot = self._slots.get(_SlotKey(key, cluster))
         return max(0.0, slot.rests_until - self._clock.monotonic()) if slot is not None else 0.0
 
-    def problem(self, key: ObjectKey, cluster: str) -> str:
+    def problem(self, key: ObjectKey, cluster: WorkerName) -> str:
         """Return what last went wrong, until something goes right again."""
         slot = self._slots.get(_SlotKey(key, cluster))
         return slot.problem if slot is not None else ""
 
-    def start(self, key: ObjectKey, cluster: str, action: Work, *, opens: bool = False) -> asyncio.Task[bool]:
+    def start(self, key: ObjectKey, cluster: WorkerName, action: Work, *, opens: bool = False) -> asyncio.Task[bool]:
         """Begin an action on a slot that is not busy; the task's result says whether it went well."""
         slot_key = _SlotKey(key, cluster)
         slot = self._slots.setdefault(slot_key, _Slot())
@@ -148,7 +149,7 @@ class ActionSlots:
 
     def _fail(self, slot_key: _SlotKey, slot: _Slot, error: Exception) -> None:
         rest = self._rest(slot_key, slot, error)
-        self._on_end(slot_key.workload, 0.0)  # to tell on the check what went wrong
+        self._on_end(slot_key.workload, 0.0)  # to report on the check what went wrong
         self._on_end(slot_key.workload, rest)
 
     def _rest(self, slot_key: _SlotKey, slot: _Slot, error: Exception | None = None) -> float:

@@ -14,7 +14,7 @@ _LONGEST_ASKED_SECONDS: Final = 60.0
 
 
 def is_outrun(error: BaseException) -> bool:
-    """Tell whether the world only moved on since the decision."""
+    """Return whether the world only moved on since the decision."""
     return isinstance(error, Conflict | AlreadyExists | TooLate) or (
         isinstance(error, NotFound) and error.kind != "namespaces"
     )

@@ -99,7 +99,7 @@ class KeyedQueue(Generic[Name]):
         self._taken.remove(name)
         if name in self._again:
             self.add(name, urgent=self._again.pop(name))
-        self._tell_if_empty()
+        self._notify_if_empty()
 
     def close(self) -> None:
         """Hand out nothing more."""
@@ -107,9 +107,9 @@ class KeyedQueue(Generic[Name]):
         self._ready.clear()
         self._urgent.clear()
         self._groups.clear()
-        self._tell_if_empty()
+        self._notify_if_empty()
 
-    def _tell_if_empty(self) -> None:
+    def _notify_if_empty(self) -> None:
         if self._is_closed and not self._taken:
             self.emptied.set()
 

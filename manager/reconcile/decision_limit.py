@@ -30,9 +30,9 @@ SYNC_APART_SECONDS: Final = 1.0
 """The same where only jobs are followed, which may change all the time."""
 _REST: Final = Backoff(lambda: 1.0, 1.0, 60.0)
 _CALM_SECONDS: Final = 1.0
-_TOLD_TIMES: Final = 5
-_TOLD_SECONDS: Final = 60.0
-"""The same decision about the same Workload is told that often in that time."""
+_LOGGED_TIMES: Final = 5
+_LOGGED_SECONDS: Final = 60.0
+"""The same decision about the same Workload is logged that often in that time."""
 
 
 @dataclass(slots=True)
@@ -47,8 +47,8 @@ class _Course:
     """What it was acted on, as the seconds that have to pass for it."""
     put_off_until: float = 0.0
     last: tuple[str, tuple[Step, ...]] = ("", ())
-    told: int = 0
-    told_since: float = 0.0
+    logged: int = 0
+    logged_since: float = 0.0
 
 
 class DecisionLimit:
@@ -102,14 +102,14 @@ class DecisionLimit:
         return True
 
     def is_repetition(self, key: ObjectKey, decision: Decision) -> bool:
-        """Tell whether a decision to act was made, and told, often enough already without another in between."""
+        """Return whether a decision to act was made, and logged, often enough already without another in between."""
         now = self._clock.monotonic()
         course = self._courses.setdefault(key, _Course(now))
         made = (decision.rule, decision.steps)
-        if made != course.last or now - course.told_since >= _TOLD_SECONDS:
-            course.last, course.told, course.told_since = made, 0, now
-        course.told += 1
-        return bool(decision.steps) and course.told > _TOLD_TIMES
+        if made != course.last or now - course.logged_since >= _LOGGED_SECONDS:
+            course.last, course.logged, course.logged_since = made, 0, now
+        course.logged += 1
+        return bool(decision.steps) and course.logged > _LOGGED_TIMES
 
     def forget(self, key: ObjectKey) -> None:
         """Keep nothing of a Workload that is gone."""

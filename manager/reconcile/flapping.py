@@ -6,10 +6,11 @@ of them reconciled each time. Nothing is missed by that: every reconcile reads t
 
 from typing import Final
 
+from config.api.identifiers import WorkerName
 from workerclient.base.clock import Clock
 
 BURST: Final = 30
-"""How often in a row; one that comes and goes once is told about five times."""
+"""How often in a row; one that comes and goes once is reported about five times."""
 PAUSE_SECONDS: Final = 20.0
 """How often in the long run."""
 
@@ -21,7 +22,7 @@ class Flapping:
         self._clock = clock
         self._left: dict[str, tuple[float, float]] = {}
 
-    def delay(self, worker: str) -> float:
+    def delay(self, worker: WorkerName) -> float:
         """Take note of news and return after how many seconds everything that depends on the worker is reconciled."""
         now = self._clock.monotonic()
         left, at = self._left.get(worker, (float(BURST), now))
@@ -32,6 +33,6 @@ class Flapping:
         self._left[worker] = (left - 1.0, now)
         return 0.0
 
-    def forget(self, worker: str) -> None:
+    def forget(self, worker: WorkerName) -> None:
         """Keep nothing of a worker that is not wanted any more."""
         self._left.pop(worker, None)

@@ -4,80 +4,33 @@ Only what a decision needs is forecast: replicas that ask for their gate, and, u
 that compare workers, those that wait elsewhere. A forecast that fails never keeps a gate from being decided on.
 """
 
-from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import replace
 
+from config.api.identifiers import WorkerName
 from config.api.meta import ObjectKey, format_time
 from config.sections.sections import ForecastSection
-from config.sections.settings import Configuration
 from engine.forecasting.forecast import Forecast, unsupported
 from engine.forecasting.verification import ForecastResult
 from engine.objects.workloads import AdmittedWorkload
-from engine.pod_outlook.values import PodOutlook
 from engine.pod_outlook.values import unsupported as unsupported_pods
 from engine.vocabulary.effort import Effort
-from gates.decision.reliability import is_reliable
 from gates.model.dialect import gate_requested_ns
 from gates.model.forecasts import ForecastRecord, Witness
 from gates.model.local_actions import WorkerNews
-from gates.model.pod_records import PodWitness
 from gates.model.settings import Dispatcher, GatePolicy
 from gates.wire.records import HubRecord, ReplicaRecord
 from gates.wire.replicas import replica_of
 from manager.clusters.worker import WorkerLink
 from manager.logging.logs import get_log
-from manager.models.observation import ForecastAnswer, Observation, ReplicaVersion
-from manager.models.pod_forecasts import PodAnswer, PodForecasts
+from manager.models.forecast_answer import ForecastAnswer, ReplicaVersion
+from manager.models.observation import Observation
 from manager.process.worker_thread import Work, WorkerThread
+from manager.reconcile.forecast_history import ForecastHistory
+from manager.reconcile.insight import NO_INSIGHT, ForecastScope, Insight
+from manager.reconcile.pod_insight import pods_to_follow, with_pods, witness_of_pods
 from manager.reconcile.rules import Rules
 from workerclient.base.clock import Clock
-
-_KEPT_PER_WORKER: Final = 4
-"""How many times the window of results is remembered, because not all results are counted."""
-
-
-@dataclass(frozen=True, slots=True)
-class Insight:
-    """What is known about one Workload on one worker beside its objects."""
-
-    forecast: Forecast | None = None
-    is_reliable: bool = True
-    forecast_wait_ns: int = 0
-    """How long it is worth waiting for a forecast that is being made."""
-    witness: Witness | None = None
-    pods: PodOutlook | None = None
-    pod_witness: PodWitness | None = None
-    news: frozenset[WorkerNews] = frozenset()
-    """What is to be decided about: forecasts to request or follow, quota to hold."""
-    requests: tuple[Callable[[], None], ...] = ()
-    """Each has something made that is missing here."""
-    promise: AdmittedWorkload | None = None
-    """The quota that the Workload would take."""
-
-
-_NOTHING: Final = Insight()
-
-
-def _every_workload(_hub: HubRecord) -> bool:
-    return True
-
-
-def _recorded_trial(hub: HubRecord, _cluster: str) -> ForecastRecord | None:
-    return hub.forecast
-
-
-@dataclass(frozen=True, slots=True)
-class ForecastScope:
-    """Which Workloads are forecast, and which of the forecasts is under verification."""
-
-    includes: Callable[[HubRecord], bool] = _every_workload
-    trial_of: Callable[[HubRecord, str], ForecastRecord | None] = _recorded_trial
-    all_workers: bool = False
-    """Every worker is forecast, also where no decision depends on it."""
-    waits_for_model: bool = False
-    """A replica that is gone is verified until the model shows that too: what the model sees until then counts."""
 
 
 class Forecasts:
@@ -87,18 +40,16 @@ class Forecasts:
         self,
         section: ForecastSection,
         rules: Rules,
-        links: Mapping[str, WorkerLink],
+        links: Mapping[WorkerName, WorkerLink],
         clock: Clock,
         scope: ForecastScope | None = None,
     ) -> None:
-        self._section = section
+        self.history = ForecastHistory(section)
         self._rules = rules
         self._identity = rules.identity
         self._links = links
         self._clock = clock
         self._scope = scope or ForecastScope()
-        self._results: dict[str, deque[ForecastResult]] = {}
-        self._pod_results: dict[str, deque[ForecastResult]] = {}
 
     @property
     def _foresees(self) -> bool:
@@ -107,13 +58,6 @@ class Forecasts:
     @property
     def _compares(self) -> bool:
         return self._foresees or self._rules.settings.policy is not GatePolicy.FIRST_COME_FIRST_SERVED
-
-    def reconfigure(self, configuration: Configuration) -> None:
-        """Judge forecasts by another configuration; the results so far are kept."""
-        self._section = configuration.forecast
-        size = self._section.hit_rate_window * _KEPT_PER_WORKER
-        self._results = _resized(self._results, size)
-        self._pod_results = _resized(self._pod_results, size)
 
     def about(
         self,
@@ -129,7 +73,7 @@ class Forecasts:
         """
         observation = link.observation
         if observation is None:
-            return _NOTHING
+            return NO_INSIGHT
         try:
             found = self._forecast(observation, link, hub, replica, effort, now_ns)
             witness, behind = self._witness(observation, link, hub, replica)
@@ -139,14 +83,14 @@ class Forecasts:
             found, witness, behind = ForecastAnswer(failed), None, None
         insight = Insight(
             found.forecast,
-            self.is_reliable(link.name),
+            self.history.is_reliable(link.name),
             max(found.wait_ns, observation.wait_ns(hub.key)) if found.forecast is None else 0,
             witness,
             requests=tuple(request for request in (found.request, behind) if request is not None),
             promise=found.promise,
         )
         if link.pods is not None:
-            insight = self._with_pods(link.pods, link, hub, replica, insight, effort, now_ns)
+            insight = with_pods(link.pods, link, hub, replica, insight, effort, now_ns, always=self._scope.all_workers)
         return replace(insight, news=self._news(observation, link, hub, replica, insight))
 
     def _news(
@@ -159,16 +103,16 @@ class Forecasts:
     ) -> frozenset[WorkerNews]:
         """Return what there is to decide about beside the gate."""
         record, uid = self._record(hub, link), replica.uid if replica is not None else ""
-        followed, wanted = observation.followed(hub.key), _replica_to_follow(record, link, uid)
+        followed, wanted = observation.trials.followed(hub.key), _replica_to_follow(record, link, uid)
         found = {
             WorkerNews.FORECAST_REQUESTED: bool(insight.requests),
             WorkerNews.PROMISE_OFFERED: insight.promise is not None,
-            WorkerNews.PROMISE_HELD: observation.holds(hub.key),
+            WorkerNews.PROMISE_HELD: observation.promises.holds(hub.key),
             WorkerNews.FORECAST_BEGUN: wanted not in ("", followed),
             WorkerNews.FORECAST_ENDED: bool(followed) and not wanted and not self._is_behind(observation, link, hub),
         }
         if link.pods is not None:
-            followed, wanted = link.pods.followed(hub.key), _pods_to_follow(hub.forecast, link, uid)
+            followed, wanted = link.pods.followed(hub.key), pods_to_follow(hub.forecast, link, uid)
             found[WorkerNews.POD_FORECAST_BEGUN] = wanted not in ("", followed)
             found[WorkerNews.POD_FORECAST_ENDED] = bool(followed) and not wanted
         return frozenset(news for news, is_so in found.items() if is_so)
@@ -179,7 +123,7 @@ class Forecasts:
         return record if record is not None and record.cluster == link.name else None
 
     def _is_behind(self, observation: Observation, link: WorkerLink, hub: HubRecord) -> bool:
-        """Tell whether the model has yet to see that a replica is gone, and what happened until then."""
+        """Return whether the model has yet to see that a replica is gone, and what happened until then."""
         record = self._record(hub, link)
         if not self._scope.waits_for_model or record is None or isinstance(link.replica(hub.key), ReplicaRecord):
             return False
@@ -199,7 +143,7 @@ class Forecasts:
         if record is not None and record.result is ForecastResult.PENDING:
             link.observation.forget(hub.key)
         else:
-            link.observation.end_trial(hub.key)
+            link.observation.trials.end(hub.key)
 
     def follow_pods(self, link: WorkerLink, hub: HubRecord, replica: ReplicaRecord | None) -> None:
         """Follow the pods that the last opening leads to."""
@@ -212,28 +156,28 @@ class Forecasts:
         if link.pods is not None:
             link.pods.end_trial(hub.key)
 
-    def hold(self, key: ObjectKey, worker: str, promise: AdmittedWorkload) -> None:
+    def hold(self, key: ObjectKey, worker: WorkerName, promise: AdmittedWorkload) -> None:
         """Hold quota for a Workload on one worker, and on no other."""
         for name, link in self._links.items():
             if link.observation is None:
                 continue
             if name == worker:
-                link.observation.hold(key, promise)
+                link.observation.promises.hold(key, promise)
             else:
-                link.observation.release(key)
+                link.observation.promises.release(key)
 
-    def release(self, key: ObjectKey, worker: str) -> None:
+    def release(self, key: ObjectKey, worker: WorkerName) -> None:
         """Hold no quota for a Workload on a worker any longer."""
         link = self._links.get(worker)
         if link is not None and link.observation is not None:
-            link.observation.release(key)
+            link.observation.promises.release(key)
 
     async def about_everything(
         self, link: WorkerLink, hub: HubRecord, replica: ReplicaRecord | None, thread: WorkerThread
     ) -> Insight:
         """Return what there is to know, also what no decision needs; all thinking happens in a thread."""
         if link.observation is None:
-            return _NOTHING
+            return NO_INSIGHT
         now_ns, where = self._clock.now_ns(), {"worker": link.name, "workload": f"{hub.namespace}/{hub.name}"}
         try:
             witness, _ = self._witness(link.observation, link, hub, replica)
@@ -241,11 +185,11 @@ class Forecasts:
         except Exception as error:  # noqa: BLE001 - a mistake about one worker must not hide the others
             get_log().error("forecast.failed", **where, exc_info=error)
             found, witness = unsupported(f"{type(error).__name__}: {error}", now_ns), None
-        insight = Insight(found, self.is_reliable(link.name), witness=witness)
+        insight = Insight(found, self.history.is_reliable(link.name), witness=witness)
         if link.pods is None:
             return insight
         try:
-            pod_witness = self._pod_witness(link.pods, link, hub, replica)
+            pod_witness = witness_of_pods(link.pods, link, hub, replica)
             ask = link.pods.outlook_of_now(hub, found, now_ns, link.clock_skew_ns)
             outlook = await thread.run(lambda _: ask())
         except Exception as error:  # noqa: BLE001 - a mistake in an outlook must not hide what is known beside it
@@ -267,34 +211,6 @@ class Forecasts:
         if any(_is_true(replica, name) for name in ("QuotaReserved", "Finished", "Evicted")):
             return lambda _: None
         return observation.asking(_version(replica, link), now_ns, skew_ns)
-
-    def is_reliable(self, worker: str) -> bool:
-        """Tell whether the forecasts for a worker may be used."""
-        results = self._results.get(worker, ())
-        return is_reliable(tuple(results), self._section.minimum_hit_rate, self._section.hit_rate_window)
-
-    def results(self, worker: str) -> tuple[ForecastResult, ...]:
-        """Return the last results for a worker, oldest first."""
-        return tuple(self._results.get(worker, ()))
-
-    def pod_results(self, worker: str) -> tuple[ForecastResult, ...]:
-        """Return the last results of outlooks for the pods on a worker, oldest first."""
-        return tuple(self._pod_results.get(worker, ()))
-
-    def note_record(self, record: ForecastRecord) -> None:
-        """Take a record that was written, and its result if it has one."""
-        if record.result is ForecastResult.PENDING:
-            return
-        size = self._section.hit_rate_window * _KEPT_PER_WORKER
-        if record.pods is not None and record.pods.verified_ns is not None:
-            # The quota was counted when it was judged, which is always before its pods are.
-            self._pod_results.setdefault(record.cluster, deque(maxlen=size)).append(record.pods.result)
-            return
-        was_reliable = self.is_reliable(record.cluster)
-        self._results.setdefault(record.cluster, deque(maxlen=size)).append(record.result)
-        if was_reliable != self.is_reliable(record.cluster):
-            state = "unreliable" if was_reliable else "reliable"
-            get_log().warning("forecasts.judged", worker=record.cluster, forecast=state)
 
     def forget(self, key: ObjectKey) -> None:
         """Keep nothing of a Workload that is gone."""
@@ -337,42 +253,6 @@ class Forecasts:
         version = _version(replica, link)
         return observation.witness(version, record.opened_ns, link.clock_skew_ns), observation.catching_up(version)
 
-    def _with_pods(
-        self,
-        pods: PodForecasts,
-        link: WorkerLink,
-        hub: HubRecord,
-        replica: ReplicaRecord | None,
-        insight: Insight,
-        effort: Effort,
-        now_ns: int,
-    ) -> Insight:
-        """Add what is known about the pods: only for a gate that may open now, or where everything is forecast."""
-        skew_ns = link.clock_skew_ns
-        asks = replica is not None and gate_requested_ns(replica.conditions, link.dialect) is not None
-        is_wanted, answer, record = asks or self._scope.all_workers, PodAnswer(), hub.forecast
-        try:
-            answer = pods.outlook(hub, insight.forecast, now_ns, skew_ns, effort) if is_wanted else answer
-            outlook = answer.outlook
-            if outlook is None and record is not None and record.cluster == link.name and record.pods is None:
-                outlook = pods.late_outlook(hub.key, record.forecast)
-            witness = self._pod_witness(pods, link, hub, replica)
-        except Exception as error:  # noqa: BLE001 - a mistake in an outlook must not keep gates closed
-            get_log().error(
-                "podforecast.failed", worker=link.name, workload=f"{hub.namespace}/{hub.name}", exc_info=error
-            )
-            outlook, witness = unsupported_pods(f"{type(error).__name__}: {error}", now_ns), None
-        requests = (*insight.requests, *(() if answer.request is None else (answer.request,)))
-        return replace(insight, pods=outlook, pod_witness=witness, requests=requests)
-
-    def _pod_witness(
-        self, pods: PodForecasts, link: WorkerLink, hub: HubRecord, replica: ReplicaRecord | None
-    ) -> PodWitness | None:
-        record = hub.forecast
-        if record is None or record.pods is None or replica is None or not _pods_to_follow(record, link, replica.uid):
-            return None
-        return pods.witness(hub.key, record.pods, replica.uid, record.opened_ns, link.clock_skew_ns)
-
     def _copy(self, hub: HubRecord, now_ns: int) -> dict[str, object]:
         raw = replica_of(hub, self._identity, gated=True)
         raw["metadata"] = {**raw["metadata"], "uid": hub.uid, "creationTimestamp": format_time(now_ns)}
@@ -392,13 +272,6 @@ def _replica_to_follow(record: ForecastRecord | None, link: WorkerLink, uid: str
     return uid if is_about and record is not None and record.result is ForecastResult.PENDING else ""
 
 
-def _pods_to_follow(record: ForecastRecord | None, link: WorkerLink, uid: str) -> str:
-    """Return the UID of the replica if a forecast about its pods is yet to be judged; empty otherwise."""
-    if record is None or record.pods is None or (record.cluster, record.replica_uid) != (link.name, uid):
-        return ""
-    return uid if record.pods.result is ForecastResult.PENDING else ""
-
-
 def _is_true(replica: ReplicaRecord, name: str) -> bool:
     condition = replica.conditions.get(name)
     return condition is not None and condition.status == "True"
@@ -410,7 +283,3 @@ def _is_waiting(hub: HubRecord) -> bool:
 
 def _waits_for_dispatch(hub: HubRecord) -> bool:
     return _is_waiting(hub) and not hub.nominated and hub.is_true("QuotaReserved")
-
-
-def _resized(kept: dict[str, deque[ForecastResult]], size: int) -> dict[str, deque[ForecastResult]]:
-    return {worker: deque(results, maxlen=size) for worker, results in kept.items()}

@@ -1,6 +1,6 @@
 """Carries out actions on the hub: the Workload's status and annotations, each under the version that was decided on.
 
-After a write of ours the next one is fenced by the version that it led to, so a chain of writes holds only as long as
+After a write the next one is fenced by the version that it led to, so a chain of writes holds only as long as
 no other writer comes in between.
 """
 
@@ -9,6 +9,8 @@ from typing import assert_never
 from config.api.meta import Obj, ObjectKey, format_time
 from config.names import CONTROLLER_NAME
 from gates.assembly.job_plans import jobs_to_stop
+from gates.jobs.kinds import JobKind
+from gates.jobs.records import JobRecord
 from gates.model.actions import (
     EmitEvent,
     HubAction,
@@ -20,8 +22,8 @@ from gates.model.actions import (
     StartRound,
     StopHubJob,
 )
+from gates.model.hub_workload import CheckState
 from gates.model.texts import EVENT_LIMIT, cut
-from gates.model.view import CheckState
 from gates.wire.kept import missing_annotation, missing_status
 from gates.wire.patches import hub_annotation, hub_status_patch
 from gates.wire.records import HubRecord
@@ -34,6 +36,13 @@ from workerclient.base.errors import ClusterError, NotKept, Operation
 from workerclient.objects.resource import Precondition, Resource
 from workerclient.transport.budget import RequestPriority
 from workerclient.wire.codec import Identity
+
+
+async def write_job_status(hub: HubLink, kind: JobKind, job: JobRecord, status: Obj) -> None:
+    """Replace the status of a job of the hub."""
+    operations = [{"op": "add", "path": "/status", "value": status}]
+    fence = Precondition(job.uid, job.resource_version)
+    await hub.jobs[kind.gvk].resource.json_patch(job.key, operations, fence, subresource="status")
 
 
 class HubWriter:
@@ -75,6 +84,8 @@ class HubWriter:
             raise NotKept(_operation(key), missing)
         if action.check_state is CheckState.READY and _state(hub, check) is not CheckState.READY:
             self._metrics.count_admitted(written.cluster_queue, written.cluster_name)
+        if action.check_state is CheckState.REJECTED and _state(hub, check) is not CheckState.REJECTED:
+            self._metrics.count_rejected(written.cluster_queue)
         return written
 
     async def _annotate(self, hub: HubRecord, annotations: dict[str, str]) -> HubRecord:
@@ -102,9 +113,7 @@ class HubWriter:
         jobs = self._hub.jobs_of(hub)
         for job, status in jobs_to_stop(jobs, format_time(self._clock.now_ns())):
             if jobs.kind is not None:
-                key, fence = job.key, Precondition(job.uid, job.resource_version)
-                operations = [{"op": "add", "path": "/status", "value": status}]
-                await self._hub.jobs[jobs.kind.gvk].resource.json_patch(key, operations, fence, subresource="status")
+                await write_job_status(self._hub, jobs.kind, job, status)
 
     async def _emit(self, hub: HubRecord, action: EmitEvent) -> None:
         await self._write_event(Identity(hub.key, hub.uid, hub.resource_version), action)

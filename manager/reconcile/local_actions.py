@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import assert_never
 
+from config.api.identifiers import WorkerName
 from gates.assembly.assembling import Snapshot, WorkerFacts
 from gates.model.local_actions import (
     ClaimGateTrial,
@@ -33,7 +34,7 @@ class LocalActions:
 
     def __init__(
         self,
-        links: Mapping[str, WorkerLink],
+        links: Mapping[WorkerName, WorkerLink],
         lost_workers: LostWorkers,
         unlisted: UnlistedWorkers,
         forecasts: Forecasts | None,
@@ -62,7 +63,7 @@ class LocalActions:
                 self._unlisted.forget(_check_of(snapshot), action.cluster)
             case NoteGateEvidence():
                 if link is not None:
-                    link.gates.note_evidence(hub.key, facts.replica)
+                    link.gates.note_evidence(hub.key, facts.replica, facts.preempted_ns)
             case ClaimGateTrial():
                 if link is not None:
                     link.gates.claim_trial(hub.key)

@@ -4,24 +4,19 @@ Holds no policy: the decision says which actions, in which order, and when to re
 here (the last state of Workloads that are gone, failures in a row) is lost in a restart without harm.
 """
 
-import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from config.api.identifiers import WorkerName
 from config.api.meta import ObjectKey, format_time
-from gates.assembly.assembling import Snapshot, assemble
-from gates.assembly.gate_support import GRACE_NS
+from config.names import MULTIKUEUE_NAME
+from gates.assembly.assembling import Snapshot, WorkerFacts, assemble
+from gates.assembly.gate_support import GRACE_NS, HANDLED_GRACE_NS, judge_replica
 from gates.decision.decide import decide
+from gates.decision.gate_evidence import FRESH_NS
 from gates.decision.ledger import is_between_attempts, observed_openings
 from gates.model.actions import (
-    Action,
     Decision,
-    EmitEvent,
-    HubAction,
-    RecordForecast,
-    RecordOpenings,
-    StopHubJob,
-    WorkerAction,
 )
 from gates.model.settings import SECOND, Settings
 from gates.model.timeouts import with_timeout
@@ -31,39 +26,21 @@ from manager.base.retrying import RetriedOperation
 from manager.clusters.hub import HubLink
 from manager.clusters.worker import WorkerLink
 from manager.logging.logs import begin_cause, get_log
-from manager.queueing.action_slots import ActionEffect, ActionSlots
 from manager.queueing.backoff import KeyedFailures, is_outrun
 from manager.queueing.queue import KeyedQueue
 from manager.reconcile.decision_limit import DecisionLimit
-from manager.reconcile.hub_writer import HubWriter
 from manager.reconcile.job_sync import FOREIGN_SECONDS
-from manager.reconcile.local_actions import LocalActions
-from manager.reconcile.openings import lets_preempt, may_arrive, opening_start
-from manager.reconcile.reconciliation import ExecutedAction, Listeners, Reconciliation
-from manager.reconcile.removals import Removals
+from manager.reconcile.reconciliation import Listeners, Reconciliation
 from manager.reconcile.rules import Rules
 from manager.reconcile.snapshots import Snapshots
+from manager.reconcile.steps import StepRunner, Writers
 from manager.reconcile.windows import Windows
-from manager.reconcile.worker_writer import WorkerWriter
 from workerclient.base.errors import ClusterError
 from workerclient.cluster import ClientContext
 from workerclient.objects.cache import Unreadable
 
 _HUB_AWAY_SECONDS = 1.0
 """How long to leave a Workload alone while the hub's caches are not complete."""
-_PATIENCE_SECONDS = 1.0
-"""How long a step waits for a worker before the Workload is left to the next reconcile."""
-
-
-@dataclass(frozen=True, slots=True)
-class Writers:
-    """What carries actions out, by where they take effect."""
-
-    hub: HubWriter
-    remote: WorkerWriter
-    slots: ActionSlots
-    removals: Removals
-    local: LocalActions
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +57,7 @@ class Reconciler:
     def __init__(
         self,
         hub: HubLink,
-        links: Mapping[str, WorkerLink],
+        links: Mapping[WorkerName, WorkerLink],
         snapshots: Snapshots,
         writers: Writers,
         rules: Rules,
@@ -90,16 +67,17 @@ class Reconciler:
         context: ClientContext,
         listeners: Listeners | None = None,
     ) -> None:
+        self._listeners = listeners or Listeners()
         self._windows = memory.windows
         self._decision_limit = memory.decision_limit
         self._hub = hub
         self._links = links
         self._snapshots = snapshots
         self._writers = writers
+        self._steps = StepRunner(links, writers, memory.windows, queue, context.clock, self._listeners)
         self._rules = rules
         self._queue = queue
         self._clock = context.clock
-        self._listeners = listeners or Listeners()
         self._known: dict[ObjectKey, HubRecord] = {}
         self._failures: KeyedFailures[ObjectKey] = KeyedFailures(
             RetriedOperation.WORKLOAD, context.jitter, context.on_retry
@@ -167,11 +145,11 @@ class Reconciler:
         if self._decision_limit.is_overacted(key, len(group.workers), decision):
             self._put_off(key, decision)
         self._note_removals(key, reconciliation)
-        wrote = await self._run_steps(key, snapshot, reconciliation)
+        wrote = await self._steps.run(key, snapshot.hub, reconciliation)
         if found is None and not decision.actions:
             self._forget(key)
         if wrote:
-            self._queue.add(key)  # the watch does not tell us what we wrote ourselves
+            self._queue.add(key)  # the watch does not report our own writes
             self._wake_sharing(record)
         self._requeue(key, snapshot, decision)
 
@@ -226,88 +204,6 @@ class Reconciler:
             is_news = self._windows.note_effect(hub, *start) or is_news
         return is_news
 
-    async def _run_steps(self, key: ObjectKey, snapshot: Snapshot, reconciliation: Reconciliation) -> bool:
-        """Carry out a decision as far as it goes and return whether the hub's Workload changed by it."""
-        hub = snapshot.hub
-        for step in reconciliation.decision.steps:
-            remote = [action for action in step.actions if isinstance(action, WorkerAction)]
-            local = [action for action in step.actions if not isinstance(action, WorkerAction)]
-            tasks = self._start(key, hub, remote, reconciliation)
-            hub = await self._write_hub(hub, local, reconciliation)
-            if step.best_effort:
-                continue
-            if len(tasks) < len(remote) or not await self._all_went_well(tasks):
-                break
-        return hub.resource_version != snapshot.hub.resource_version
-
-    async def _write_hub(
-        self, hub: HubRecord, actions: Iterable[HubAction], reconciliation: Reconciliation
-    ) -> HubRecord:
-        check = reconciliation.group.workload.check
-        for action in actions:
-            began_ns = self._clock.now_ns()
-            before = hub.resource_version
-            hub = await self._writers.hub.carry_out(hub, check.name if check is not None else "", action)
-            if isinstance(action, RecordOpenings):
-                self._windows.wrote(hub, action.openings)
-            if before == hub.resource_version and not isinstance(action, EmitEvent | StopHubJob):
-                continue  # the hub's Workload was like that already
-            self._tell(reconciliation, action, began_ns)
-            if isinstance(action, RecordForecast):
-                for listener in self._listeners.on_forecast:
-                    listener(hub.key, action.record)
-        return hub
-
-    def _tell(self, reconciliation: Reconciliation, action: Action, began_ns: int) -> None:
-        executed = ExecutedAction(reconciliation, action, began_ns, self._clock.now_ns())
-        for listener in self._listeners.on_executed:
-            listener(executed)
-
-    def _start(
-        self, key: ObjectKey, hub: HubRecord, actions: list[WorkerAction], reconciliation: Reconciliation
-    ) -> list[asyncio.Task[bool]]:
-        """Begin actions on workers whose slot is free; the others are decided about again when it is."""
-        tasks = []
-        for action in actions:
-            link = self._links.get(action.cluster)
-            if link is None or self._writers.slots.is_busy(key, action.cluster):
-                # An earlier alarm may have taken the place of the one that was to ring when the rest is over.
-                if (rest := self._writers.slots.rest_left(key, action.cluster)) > 0:
-                    self._queue.add_after(key, rest)
-                continue
-
-            async def carry_out(link: WorkerLink = link, action: WorkerAction = action) -> ActionEffect:
-                began_ns = self._clock.now_ns()
-                effect = await self._carry_out(link, hub, action)
-                if effect is ActionEffect.DONE:
-                    self._tell(reconciliation, action, began_ns)
-                return effect
-
-            tasks.append(self._writers.slots.start(key, action.cluster, carry_out, opens=lets_preempt(action)))
-        return tasks
-
-    async def _carry_out(self, link: WorkerLink, hub: HubRecord, action: WorkerAction) -> ActionEffect:
-        """Carry out one action on a worker, and take note of how it ended if it lets the worker preempt."""
-        start = opening_start(action)
-        try:
-            effect = await self._writers.remote.carry_out(link, hub, action)
-        except BaseException as error:
-            if start is not None:
-                self._windows.note_try(hub, *start, may_arrive=may_arrive(error))
-            raise
-        if start is not None and effect is ActionEffect.DONE:
-            self._windows.note_effect(hub, *start)
-        elif start is not None:
-            self._windows.note_try(hub, *start, may_arrive=False)
-        return effect
-
-    async def _all_went_well(self, tasks: list[asyncio.Task[bool]]) -> bool:
-        try:
-            async with self._clock.timeout(_PATIENCE_SECONDS):
-                return all([await asyncio.shield(task) for task in tasks])
-        except TimeoutError:
-            return False
-
     def _report(self, key: ObjectKey, reconciliation: Reconciliation) -> None:
         decision = reconciliation.decision
         if decision.actions and not reconciliation.is_repetition:
@@ -320,11 +216,10 @@ class Reconciler:
 
     def _requeue(self, key: ObjectKey, snapshot: Snapshot, decision: Decision) -> None:
         waits = [] if decision.requeue_ns is None else [decision.requeue_ns]
-        undecided = (facts for facts in snapshot.workers if facts.replica is not None)
-        if any(facts.gates is GateSupport.UNKNOWN for facts in undecided):
-            waits.append(GRACE_NS + SECOND)  # a worker that shows no gate by then has none
+        now_ns = self._clock.now_ns()
+        waits.extend(wait for facts in snapshot.workers if (wait := _wait_for_gate(facts, now_ns)))
         if any(facts.foreign_workload or facts.foreign_job for facts in snapshot.workers):
-            waits.append(int(FOREIGN_SECONDS * SECOND))  # no watch tells when it is gone
+            waits.append(int(FOREIGN_SECONDS * SECOND))  # no watch reports when it is gone
         if waits:
             self._queue.add_after(key, min(waits) / SECOND)
 
@@ -336,8 +231,8 @@ class Reconciler:
         self._queue.add_after(key, seconds)
 
     def _wake_sharing(self, record: HubRecord) -> None:
-        """Reconcile the other Workloads of a job when one of them has changed."""
-        for key in self._hub.sharing(record):
+        """Reconcile the other Workloads of a job, or of a group, when one of them has changed."""
+        for key in (*self._hub.sharing(record), *self._hub.grouped_with(record)):
             self._decision_limit.note_event(key)
             self._queue.add(key)
 
@@ -354,6 +249,18 @@ class Reconciler:
             link.memory.forget(key)
         for listener in self._listeners.on_forgotten:
             listener(key)
+
+
+def _wait_for_gate(facts: WorkerFacts, now_ns: int) -> int:
+    """Return after which time a replica shows that its gate is not honoured, 0 if that is decided."""
+    replica = facts.replica
+    if replica is None or MULTIKUEUE_NAME not in replica.spec_gates:
+        return 0
+    age_ns = now_ns + facts.clock_skew_ns - replica.created_ns
+    if judge_replica(replica, facts.dialect, age_ns) is not GateSupport.UNKNOWN:
+        return 0
+    is_young = age_ns <= FRESH_NS  # of several that show nothing by then, only one stays
+    return (HANDLED_GRACE_NS if replica.conditions else FRESH_NS if is_young else GRACE_NS) + SECOND
 
 
 def _is_wanted(hub: HubRecord) -> bool:

@@ -1,8 +1,9 @@
-"""What a reconcile decided and did, as listeners are told."""
+"""What a reconcile decided and did, as listeners get it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from config.api.identifiers import WorkerName
 from config.api.meta import ObjectKey
 from gates.model.actions import Action, Decision
 from gates.model.forecasts import ForecastRecord
@@ -17,7 +18,7 @@ class Reconciliation:
     group: WorkloadView
     now_ns: int
     settings: Settings
-    policies: Mapping[str, UngatedPolicy]
+    policies: Mapping[WorkerName, UngatedPolicy]
     decision: Decision
     is_repetition: bool = False
     """The same was decided several times just before, so that it need not be reported again."""

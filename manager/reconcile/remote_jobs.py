@@ -24,7 +24,7 @@ class JobsThere:
     wanted: frozenset[str] = frozenset()
     """UIDs of own jobs that another Workload of the hub's job wants there."""
     unreadable: tuple[Unreadable, ...] = ()
-    """Objects with the names of ours that cannot be read."""
+    """Objects with the names of our jobs that cannot be read."""
 
 
 def claim_of(record: HubRecord, jobs: HubJobs) -> Claim:
@@ -59,7 +59,7 @@ class RemoteJobs:
         return JobsThere(own, foreign, wanted, tuple(unreadable))
 
     def is_own(self, link: WorkerLink, claim: Claim, kind: JobKind, job: JobRecord) -> bool:
-        """Tell whether a job that was just read is the Workload's."""
+        """Return whether a job that was just read is the Workload's."""
         return is_ours(job, self._identity, link.authorship) and claim.covers(RemoteJob(kind, job))
 
     def siblings(self, kind: JobKind, job: ObjectKey, besides: ObjectKey) -> list[ObjectKey]:

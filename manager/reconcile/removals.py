@@ -5,6 +5,7 @@ Measured on the steady clock and lost in a restart, which errs to waiting.
 
 from collections.abc import Iterable
 
+from config.api.identifiers import WorkerName
 from config.api.meta import NANOSECONDS, ObjectKey
 from workerclient.base.clock import Clock
 
@@ -14,9 +15,9 @@ class Removals:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._since: dict[ObjectKey, dict[str, float]] = {}
+        self._since: dict[ObjectKey, dict[WorkerName, float]] = {}
 
-    def note(self, key: ObjectKey, awaited: Iterable[str], gone: Iterable[str]) -> None:
+    def note(self, key: ObjectKey, awaited: Iterable[WorkerName], gone: Iterable[WorkerName]) -> None:
         """Take note of who is waited for, and who has no job any more."""
         since = self._since.setdefault(key, {})
         for name in awaited:
@@ -26,7 +27,7 @@ class Removals:
         if not since:
             del self._since[key]
 
-    def tried_ns(self, key: ObjectKey, cluster: str) -> int:
+    def tried_ns(self, key: ObjectKey, cluster: WorkerName) -> int:
         """Return for how long a Workload has been waiting for a worker."""
         since = self._since.get(key, {}).get(cluster)
         return 0 if since is None else round((self._clock.monotonic() - since) * NANOSECONDS)

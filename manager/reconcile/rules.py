@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Self
 
+from config.api.identifiers import WorkerName
 from config.sections.settings import Configuration
 from gates.model.marks import HubIdentity
 from gates.model.settings import Settings, UngatedPolicy
@@ -16,7 +17,7 @@ class Rules:
 
     identity: HubIdentity
     settings: Settings
-    policies: Mapping[str, UngatedPolicy]
+    policies: Mapping[WorkerName, UngatedPolicy]
     read_settings: Callable[[Configuration], Settings] = settings_of
 
     @classmethod

@@ -3,8 +3,10 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from config.api.identifiers import NO_WORKER, WorkerName
 from engine.vocabulary.effort import Effort
 from gates.assembly.assembling import Snapshot, WindowFacts, WorkerFacts
+from gates.assembly.gate_support import has_preempted_gated
 from gates.assembly.job_plans import HubJobs
 from gates.jobs.belonging import foreign_in_the_way
 from gates.model.local_actions import WorkerNews
@@ -19,7 +21,8 @@ from manager.clusters.worker import WorkerLink
 from manager.models.large_forecasts import LOOK_STEPS
 from manager.process.worker_thread import WorkerThread
 from manager.queueing.action_slots import ActionSlots
-from manager.reconcile.forecasts import Forecasts, Insight
+from manager.reconcile.forecasts import Forecasts
+from manager.reconcile.insight import Insight
 from manager.reconcile.remote_jobs import JobsThere, RemoteJobs, claim_of
 from manager.reconcile.removals import Removals
 from manager.reconcile.unlisted import UnlistedWorkers
@@ -46,7 +49,7 @@ class Snapshots:
     def __init__(
         self,
         hub: HubLink,
-        links: Mapping[str, WorkerLink],
+        links: Mapping[WorkerName, WorkerLink],
         lost_workers: LostWorkers,
         unlisted: UnlistedWorkers,
         slots: ActionSlots,
@@ -78,7 +81,7 @@ class Snapshots:
         *,
         departed: bool,
         now_ns: int,
-        insights: Mapping[str, Insight] | None = None,
+        insights: Mapping[WorkerName, Insight] | None = None,
     ) -> Snapshot:
         """Return everything about one Workload, with these insights where they were asked for before.
 
@@ -110,14 +113,15 @@ class Snapshots:
                 if each.position is not None or each.name in chosen or _is_involved(each)
             ),
             siblings=self._hub.siblings(record),
+            peers=self._hub.peers(record),
             departed=departed,
             aliases={} if self._identities is None else self._identities.names.aliases,
             windows=WindowFacts() if self._windows is None else self._windows.facts(record),
         )
 
-    async def insights(self, record: HubRecord, thread: WorkerThread) -> dict[str, Insight]:
+    async def insights(self, record: HubRecord, thread: WorkerThread) -> dict[WorkerName, Insight]:
         """Ask for the forecasts of every worker, one after the other, so that nothing else waits for all of them."""
-        found: dict[str, Insight] = {}
+        found: dict[WorkerName, Insight] = {}
         jobs = self._hub.jobs_of(record)
         for name in self._positions(record, jobs, departed=False):
             link = self._links.get(name)
@@ -129,7 +133,7 @@ class Snapshots:
             await self._clock.sleep(0)
         return found
 
-    def _positions(self, record: HubRecord, jobs: HubJobs, *, departed: bool) -> dict[str, int | None]:
+    def _positions(self, record: HubRecord, jobs: HubJobs, *, departed: bool) -> dict[WorkerName, int | None]:
         """Return the workers that a Workload has to do with, and their positions on its list."""
         entry = record.check(self._hub.our_checks())
         listed = (self._hub.clusters_of(entry.name) if entry is not None else None) or ()
@@ -146,14 +150,15 @@ class Snapshots:
         chosen = self._chosen(record, departed=departed) - followed.keys()
         return {**near, **dict.fromkeys(sorted(far | chosen))}
 
-    def _chosen(self, record: HubRecord, *, departed: bool) -> set[str]:
+    def _chosen(self, record: HubRecord, *, departed: bool) -> set[WorkerName]:
         """Return the workers that may be running the Workload, whether or not they are listed or known any longer."""
         if departed or record.is_true("Finished") or record.check(self._hub.our_checks()) is None:
             return set()
-        named = {record.cluster_name, record.winner.cluster if record.winner is not None else ""} - {""}
+        winner = record.winner.cluster if record.winner is not None else NO_WORKER
+        named = {record.cluster_name, winner} - {NO_WORKER}
         return named if self._identities is None else {self._identities.names.current(name) for name in named}
 
-    def _followed(self, listed: tuple[str, ...], record: HubRecord) -> dict[str, int]:
+    def _followed(self, listed: tuple[WorkerName, ...], record: HubRecord) -> dict[WorkerName, int]:
         """Return the workers to follow in order of preference: the listed ones, and where the job may be running.
 
         The worker that was recorded may be listed by another name of the same cluster, or be about to be.
@@ -170,7 +175,7 @@ class Snapshots:
                 positions[current] = len(listed)
         return positions
 
-    def _may_hold(self, name: str, record: HubRecord, jobs: HubJobs) -> bool:
+    def _may_hold(self, name: WorkerName, record: HubRecord, jobs: HubJobs) -> bool:
         """Tell whether a worker may hold something of a Workload.
 
         One that does not is of no interest when the Workload is over, or when its check does not lead there.
@@ -182,7 +187,9 @@ class Snapshots:
         key = record.key
         return link.replica(key) is not None or bool(there.own or there.unreadable)
 
-    def _may_be_renamed(self, name: str, listed: tuple[str, ...], record: HubRecord, jobs: HubJobs) -> bool:
+    def _may_be_renamed(
+        self, name: WorkerName, listed: tuple[WorkerName, ...], record: HubRecord, jobs: HubJobs
+    ) -> bool:
         """Tell whether an unlisted worker's replica may turn out to be that of a listed worker still to be identified.
 
         Only one that waits behind its gate is left alone for that long: others may preempt, or run the work twice.
@@ -201,7 +208,7 @@ class Snapshots:
 
     def _facts(
         self,
-        name: str,
+        name: WorkerName,
         position: int | None,
         record: HubRecord,
         jobs: HubJobs,
@@ -210,7 +217,7 @@ class Snapshots:
         link = self._links.get(name)
         key = record.key
         if link is None:
-            return WorkerFacts(name, position, Reach.LOST)
+            return WorkerFacts(name, position, Reach.LOST, traits=self._hub.workers.traits(name))
         reach = link.reach(jobs.kind)
         found = link.replica(key)
         problem = self._slots.problem(key, name)
@@ -228,7 +235,8 @@ class Snapshots:
         memory = link.memory.recall(key)
         now = self._clock.monotonic()
         insight = insight_of(link, replica) if reach is Reach.SYNCED else Insight()
-        gates, news = link.gates.support(key, replica)
+        preempted_ns = self._preempted_ns(link, record, replica)
+        gates, news = link.gates.support(key, replica, preempted_ns)
         return WorkerFacts(
             name=name,
             position=position,
@@ -237,7 +245,10 @@ class Snapshots:
             clock_uncertainty_ns=link.clock_uncertainty_ns,
             dialect=link.dialect,
             gates=gates,
+            is_silent=link.gates.is_silent_to_others(key),
+            answers=memory.answers_until > now,
             replica=replica,
+            preempted_ns=preempted_ns,
             jobs=there.own,
             wanted_jobs=there.wanted,
             removal_tried_ns=self._removals.tried_ns(key, name),
@@ -261,8 +272,19 @@ class Snapshots:
             news=news | insight.news,
             requests=insight.requests,
             promise=insight.promise,
+            traits=self._hub.workers.traits(name),
             authorship=link.authorship,
         )
+
+    def _preempted_ns(self, link: WorkerLink, record: HubRecord, replica: ReplicaRecord | None) -> int | None:
+        """Return when others were last preempted for a replica whose gate was not opened, as far as can be seen."""
+        if self._windows is None or link.observation is None or replica is None:
+            return None
+        if any(opening.replica_uid == replica.uid and not opening.until_shown for opening in record.openings):
+            return None
+        victim_ns = link.observation.last_victim_ns(replica.uid)
+        is_breach = victim_ns is not None and has_preempted_gated(replica, victim_ns, link.dialect)
+        return victim_ns if is_breach else None
 
     def _lost(self, facts: WorkerFacts, entry: CheckEntry | None, now_ns: int) -> WorkerFacts:
         """Add for how long a worker has been out of reach, or one that is no longer listed has been of no use."""
@@ -284,15 +306,15 @@ class Snapshots:
         return replace(facts, lost_since_ns=now_ns - lost_for_ns, lost_for_ns=lost_for_ns, news=frozenset(news))
 
 
-def _winner(record: HubRecord) -> str:
+def _winner(record: HubRecord) -> WorkerName:
     """Return the worker that was chosen in this attempt."""
     reserved = record.conditions.get("QuotaReserved")
     if record.winner is None or reserved is None or record.winner.attempt_ns != reserved.last_transition_ns:
-        return ""
+        return NO_WORKER
     return record.winner.cluster
 
 
-def _may_touch(link: WorkerLink, record: HubRecord, mark: str) -> bool:
+def _may_touch(link: WorkerLink, record: HubRecord, mark: WorkerName) -> bool:
     """Tell whether an object on a worker that is not listed may be this worker's own.
 
     Earlier versions left no name. Where it is not known either which cluster that is, the hub's Workload has to name

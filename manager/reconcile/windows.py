@@ -6,16 +6,17 @@ It is the memory of one process; after a restart only the record counts, and `ga
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from config.api.identifiers import ReplicaUID, WorkerName
 from config.api.meta import ObjectKey
 from gates.assembly.assembling import WindowFacts
+from gates.model.openings import Opening, Steady
 from gates.model.settings import SECOND
-from gates.model.view import Opening, Steady
 from gates.wire.annotations import MOST_OPENINGS
 from gates.wire.records import HubRecord
 from manager.logging.logs import get_log
 from workerclient.base.clock import Clock
 
-_Start = tuple[str, str, int]
+_Start = tuple[WorkerName, ReplicaUID, int]
 """Cluster, UID of the replica (none if the creation was the opening), start of the window."""
 
 
@@ -74,7 +75,7 @@ class Windows:
         memory.effects = {start: at for start, at in memory.effects.items() if start in starts}
         memory.tries = {start: at for start, at in memory.tries.items() if start in starts}
 
-    def note_effect(self, hub: HubRecord, cluster: str, replica_uid: str, opened_ns: int) -> bool:
+    def note_effect(self, hub: HubRecord, cluster: WorkerName, replica_uid: ReplicaUID, opened_ns: int) -> bool:
         """Take note that an opening was seen to have taken effect, and return whether that is news."""
         memory, start = self._known(hub), (cluster, replica_uid, opened_ns)
         if memory is None or start in memory.effects:
@@ -82,7 +83,9 @@ class Windows:
         memory.effects[start] = self.now().at_ns
         return True
 
-    def note_try(self, hub: HubRecord, cluster: str, replica_uid: str, opened_ns: int, *, may_arrive: bool) -> None:
+    def note_try(
+        self, hub: HubRecord, cluster: WorkerName, replica_uid: ReplicaUID, opened_ns: int, *, may_arrive: bool
+    ) -> None:
         """Take note that a try at an opening failed, and whether it may have arrived nevertheless."""
         memory, start = self._known(hub), (cluster, replica_uid, opened_ns)
         if memory is None:
@@ -92,12 +95,12 @@ class Windows:
         elif start in memory.own:
             memory.tries.setdefault(start, 0)
 
-    def effect(self, hub: HubRecord, cluster: str) -> int | None:
+    def effect(self, hub: HubRecord, cluster: WorkerName) -> int | None:
         """Return by when the recorded opening on a worker took effect, None while that is not known."""
         memory = self._known(hub)
         return _latest(memory.effects, hub, cluster) if memory is not None else None
 
-    def last_try(self, hub: HubRecord, cluster: str) -> int | None:
+    def last_try(self, hub: HubRecord, cluster: WorkerName) -> int | None:
         """Return when the last try at the recorded opening failed that may have arrived; 0 if none can have.
 
         None if another process may have sent it and nothing is known of that.
@@ -131,6 +134,6 @@ def first_recorded(openings: Iterable[Opening], before: Iterable[Opening]) -> se
     return {_start(opening) for opening in new} - known
 
 
-def _latest(known: Mapping[_Start, int], hub: HubRecord, cluster: str) -> int | None:
+def _latest(known: Mapping[_Start, int], hub: HubRecord, cluster: WorkerName) -> int | None:
     starts = (_start(opening) for opening in hub.openings if opening.cluster == cluster)
     return max((known[start] for start in starts if start in known), default=None)

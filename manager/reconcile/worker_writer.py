@@ -4,23 +4,26 @@ What an action is about is read from the caches again when it runs; if that is n
 the action says so, because the same would be decided again at once.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, assert_never
+from typing import Any, Final, assert_never
 
 from config.api.meta import Obj, ObjectKey
-from gates.jobs.belonging import Claim, RemoteJob, jobs_to_remove
 from gates.jobs.kinds import JobKind
+from gates.jobs.records import JobRecord
 from gates.model.actions import (
     CloseGate,
     CreateReplica,
     DeactivateReplica,
     OpenGate,
+    ProbeWorker,
     RemoveRemote,
     SyncJob,
     UpdateReplicaSpec,
     WorkerAction,
 )
+from gates.model.job_plan import RemovedJob
 from gates.model.marks import FINALIZER, HubIdentity, cluster_of, hub_of, origin_of
 from gates.model.settings import SECOND
 from gates.wire.patches import deactivation_patch, finalizer_patch, gate_closing_patch, gate_opening_patch
@@ -33,11 +36,14 @@ from manager.logging.logs import get_log
 from manager.metrics.metrics import Metrics
 from manager.queueing.action_slots import ActionEffect
 from manager.reconcile.job_sync import FOREIGN_SECONDS, JobSyncer, delete_job
-from manager.reconcile.remote_jobs import RemoteJobs, claim_of
+from manager.reconcile.remote_jobs import RemoteJobs
 from workerclient.base.clock import Clock
 from workerclient.base.errors import AlreadyExists, NotFound, NotKept, Operation
 from workerclient.objects.resource import Precondition, is_same
 from workerclient.transport.budget import RequestPriority
+
+_PROBE_HOLDS_SECONDS: Final = 10.0
+"""Long enough for the next reconcile on a busy machine, too short to vouch for another attempt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,25 +61,25 @@ class WorkerWriter:
     def __init__(
         self, hub: HubLink, identity: HubIdentity, clock: Clock, metrics: Metrics, notices: RemoteNotices
     ) -> None:
-        self._hub = hub
         self._identity = identity
         self._clock = clock
         self._metrics = metrics
         self._notices = notices
-        self._remote_jobs = RemoteJobs(hub, identity)
-        self._syncer = JobSyncer(hub, identity, self._remote_jobs, clock)
+        self._syncer = JobSyncer(hub, identity, RemoteJobs(hub, identity), clock)
 
     async def carry_out(self, link: WorkerLink, hub: HubRecord, action: WorkerAction) -> ActionEffect:
         """Carry out one action and return what came of it."""
         match action:
+            case ProbeWorker():
+                return await self._probe(link, hub.key)
             case CreateReplica():
                 return await self._create(link, hub, action)
             case OpenGate():
                 return await self._open(link, hub, action)
             case CloseGate():
                 return await self._close(link, hub, action)
-            case RemoveRemote(replica_uid=uid):
-                return await self.remove(link, claim_of(hub, self._hub.jobs_of(hub)), uid)
+            case RemoveRemote(replica_uid=uid, jobs=jobs):
+                return await self.remove(link, hub.key, jobs, uid)
             case UpdateReplicaSpec(replica_uid=uid, resource_version=version):
                 return await self._update(link, hub, uid, version)
             case DeactivateReplica(replica_uid=uid, message=message):
@@ -84,6 +90,13 @@ class WorkerWriter:
                 assert_never(action)
 
     # --- replicas
+
+    async def _probe(self, link: WorkerLink, key: ObjectKey) -> ActionEffect:
+        """Read the replica from the worker: that there is none is an answer, too."""
+        with suppress(NotFound):
+            await link.workloads.resource.get(key, repeatable=False)
+        link.memory.remember(key).answers_until = self._clock.monotonic() + _PROBE_HOLDS_SECONDS
+        return ActionEffect.DONE
 
     async def _create(self, link: WorkerLink, hub: HubRecord, action: CreateReplica) -> ActionEffect:
         key = hub.key
@@ -169,23 +182,24 @@ class WorkerWriter:
         return replica if self._owns(link, replica) else None
 
     def _owns(self, link: WorkerLink, record: ReplicaRecord) -> bool:
-        """Tell whether a replica is ours, and was written by this worker's name."""
+        """Return whether a replica is ours, and was written by this worker's name."""
         return self._identity.owns(record.origin, record.hub) and link.authorship.wrote(record.cluster)
 
     def _made(self, link: WorkerLink, metadata: Mapping[str, Any]) -> bool:
-        """Tell the same of an object that was just read."""
+        """Return the same for an object that was just read."""
         is_ours = self._identity.owns(origin_of(metadata), hub_of(metadata))
         return is_ours and link.authorship.wrote(cluster_of(metadata))
 
     # --- removal
 
-    async def remove(self, link: WorkerLink, claim: Claim, replica_uid: str | None) -> ActionEffect:
-        """Remove what is ours: jobs first, so that none is left running without its Workload."""
-        there, effect = self._remote_jobs.find(link, claim), ActionEffect.NOTHING
-        for job in jobs_to_remove(there.own, there.wanted):
-            if await self.remove_job(link, job) is ActionEffect.DONE:
+    async def remove(
+        self, link: WorkerLink, key: ObjectKey, jobs: Iterable[RemovedJob], replica_uid: str | None
+    ) -> ActionEffect:
+        """Remove a Workload's objects: jobs first, so that none is left running without its Workload."""
+        effect = ActionEffect.NOTHING
+        for job in jobs:
+            if await self.remove_job(link, key.namespace, job) is ActionEffect.DONE:
                 effect = ActionEffect.DONE
-        key = ObjectKey(claim.namespace, claim.workload)
         replica = link.replica(key)
         if not isinstance(replica, ReplicaRecord) or replica.uid != replica_uid:
             return effect
@@ -193,11 +207,12 @@ class WorkerWriter:
             return effect
         return ActionEffect.DONE if await self._remove_replica(link, key, replica) else effect
 
-    async def remove_job(self, link: WorkerLink, job: RemoteJob) -> ActionEffect:
+    async def remove_job(self, link: WorkerLink, namespace: str, job: RemovedJob) -> ActionEffect:
         """Remove one of our jobs, and wake the Workloads that may have shared it."""
-        if not await delete_job(link, job.kind, job.record):
+        kind, record = link.kinds[job.kind], link.jobs[job.kind].cache.get(ObjectKey(namespace, job.name))
+        if not isinstance(record, JobRecord) or record.uid != job.uid or not await delete_job(link, kind, record):
             return ActionEffect.NOTHING
-        self._notices.on_job_removed(job.kind, job.record.key)
+        self._notices.on_job_removed(kind, record.key)
         return ActionEffect.DONE
 
     async def _remove_replica(self, link: WorkerLink, key: ObjectKey, replica: ReplicaRecord) -> bool:

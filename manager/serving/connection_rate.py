@@ -37,7 +37,7 @@ class ConnectionRate:
         self._shares: dict[Hashable, _Allowance] = {}
 
     def admits(self, address: Hashable) -> bool:
-        """Tell whether one more may begin from an address; if so, it is counted."""
+        """Return whether one more may begin from an address; if so, it is counted."""
         now = self._clock.monotonic()
         share = self._shares.pop(address, None) or _Allowance(self._burst / 2, now)
         self._shares[address] = share
@@ -53,7 +53,7 @@ class ConnectionRate:
 
 
 def shared_address(host: str) -> str:
-    """Return by what an address is counted: an IPv6 address by its network, an IPv4 one by itself."""
+    """Return by what an address is counted: an IPv6 address by its network, an IPv4 one as it is."""
     try:
         address = ip_address(host.partition("%")[0])
     except ValueError:

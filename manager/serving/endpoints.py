@@ -27,7 +27,7 @@ class Endpoints:
     """The listeners, and what protects them; both are renewed when the configuration is read again."""
 
     def __init__(self, settings: Http, access: ClusterAccess | None, context: ClientContext) -> None:
-        self.http_app = HttpApp()
+        self.http_app = HttpApp(page=settings.page)
         self._client_context = context
         self._access = access
         self._tls = _tls_of(settings)

@@ -13,7 +13,9 @@ from aiohttp import web
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
+from manager.page.assets import page_routes
 from manager.serving.authorization import AuthorizationResult, Authorizer
+from manager.serving.permits import PERMIT
 
 if TYPE_CHECKING:
     from manager.serving.limited_listener import LimitedListener
@@ -34,7 +36,8 @@ _QUIET.disabled = True  # what clients send must not fill the log
 class HttpApp:
     """What is shown; until something is put on it, the process is healthy and not ready."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, page: bool = False) -> None:
+        self._page = page
         self.authorizer: Authorizer | None = None
         """Decides about every request; None leaves the metrics open to all."""
         self.listeners: list[LimitedListener] = []
@@ -79,10 +82,13 @@ class HttpApp:
         routes = [_get("/healthz", self.health), _get("/readyz", self.readiness)]
         if not probes_only:
             routes.append(_get("/metrics", self._authorized(self.metrics)))
-        if not probes_only and self.authorizer is not None:  # without authorization only the local socket serves them
+        if not probes_only and self.authorizer is not None:
             routes += [
                 web.RouteDef(each.method, each.path, self._authorized(each.handler), {}) for each in self._routes
             ]
+            routes += page_routes() if self._page else []
+        elif not probes_only:
+            routes.append(web.RouteDef("*", "/v1/{question:.*}", _only_on_the_socket, {}))
         application.add_routes(routes)
         runner = web.AppRunner(
             application,
@@ -110,15 +116,49 @@ class HttpApp:
         async def answer(request: web.Request) -> web.StreamResponse:
             if self.authorizer is None:
                 return await handler(request)
-            scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-            result = await self.authorizer.authorize(token.strip() if scheme.lower() == "bearer" else "", request.path)
+            permit = _HttpPermit(self, request)
+            result = await permit.review()
             if result is AuthorizationResult.ALLOWED:
+                request[PERMIT] = permit
                 return await handler(request)
             status, words = _REFUSALS[result]
             headers = {"WWW-Authenticate": "Bearer"} if result is AuthorizationResult.UNKNOWN else {}
             return web.json_response({"error": words}, status=status, headers=headers)
 
         return answer
+
+
+class _HttpPermit:
+    """The right of one request to be answered."""
+
+    def __init__(self, app: HttpApp, request: web.Request) -> None:
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        self._token = token.strip() if scheme.lower() == "bearer" else ""
+        self._app = app
+        self._request = request
+
+    async def review(self) -> AuthorizationResult:
+        """Decide about the request, by the rules that hold now."""
+        authorizer = self._app.authorizer
+        if authorizer is None:
+            return AuthorizationResult.FORBIDDEN
+        return await authorizer.authorize(self._token, self._request.path)
+
+    async def holds(self) -> bool:
+        """Tell whether the right has not been taken back; a hub that cannot be asked takes nothing back."""
+        return await self.review() in (AuthorizationResult.ALLOWED, AuthorizationResult.UNSURE)
+
+    def stay(self, seconds: float) -> None:
+        """Let the connection last for longer than a short request may."""
+        for listener in self._app.listeners:
+            listener.keep(self._request.transport, seconds)
+
+
+async def _only_on_the_socket(_request: web.Request) -> web.Response:
+    """Refuse a question: without authorization only the local socket answers them."""
+    problem = "this daemon answers no questions over HTTP: http.authorization is None"
+    remedy = "set it in the daemon's configuration, or ask on the daemon's machine with --socket"
+    return web.json_response({"error": f"{problem}; {remedy}"}, status=404)
 
 
 def _get(path: str, handler: Handler) -> web.RouteDef:

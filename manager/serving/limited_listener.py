@@ -15,7 +15,7 @@ from typing import Final, cast
 
 from manager.logging.logs import get_log
 from manager.serving.connection_rate import ConnectionRate, shared_address
-from workerclient.base.clock import Clock
+from workerclient.base.clock import Clock, Deadline
 
 _REST_SECONDS: Final = 1.0
 """How long to accept nothing after the system refused to."""
@@ -55,6 +55,7 @@ class LimitedListener:
         self._rate = ConnectionRate(clock, self._limits.handshakes_per_second, self._limits.connections)
         self._open: dict[asyncio.Task[None], str] = {}
         """The connections, oldest first, with their addresses."""
+        self._serving: dict[_BoundedConnection, tuple[asyncio.Task[None], Deadline]] = {}
         self._silent_until = float("-inf")
 
     @property
@@ -67,6 +68,19 @@ class LimitedListener:
     def open_connections(self) -> int:
         """Return how many connections are open."""
         return len(self._open)
+
+    def keep(self, transport: asyncio.BaseTransport | None, seconds: float) -> bool:
+        """Let a connection stay for longer; returns whether it is one of this port.
+
+        It takes none of the places of short requests from now on, and no newcomer ends it. How many stay is limited by
+        the caller, which knows who they are.
+        """
+        for connection, (task, deadline) in self._serving.items():
+            if transport is not None and connection.transport is transport:
+                self._open.pop(task, None)
+                deadline.extend(seconds)
+                return True
+        return False
 
     async def run(self) -> None:
         """Accept connections until cancelled."""
@@ -118,13 +132,16 @@ class LimitedListener:
     async def _serve(self, client: socket.socket) -> None:
         connection = _BoundedConnection(self.answering(), self._limits.request_bytes)
         try:
-            async with self._clock.timeout(self._limits.seconds):
+            async with self._clock.timeout(self._limits.seconds) as deadline:
                 loop = asyncio.get_running_loop()
+                if (task := asyncio.current_task()) is not None:
+                    self._serving[connection] = (task, deadline)
                 await loop.connect_accepted_socket(lambda: connection, client, ssl=self.tls)
                 await connection.over.wait()
         except (TimeoutError, OSError):
             pass  # too slow, or no TLS: the fault of the client
         finally:
+            self._serving.pop(connection, None)
             connection.end()
 
 
@@ -136,6 +153,11 @@ class _BoundedConnection(asyncio.Protocol):
         self._left = limit
         self._transport: asyncio.Transport | None = None
         self.over = asyncio.Event()
+
+    @property
+    def transport(self) -> asyncio.Transport | None:
+        """Return the connection itself; None until it is made."""
+        return self._transport
 
     def end(self) -> None:
         """Break the connection off if it is still there."""

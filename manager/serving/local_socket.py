@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from manager.base.errors import StartupError
+from manager.base.errors import TakenPathError
 from manager.process.file_lock import FileLock, LockHeldError
 
 _OWNER_ONLY: Final = 0o177
@@ -18,12 +18,12 @@ _OWNER_ONLY: Final = 0o177
 def local_socket(path: Path) -> Iterator[socket.socket]:
     """Hold a bound socket during the enclosed block; its file goes afterwards.
 
-    Raises `StartupError` if the place is taken, and `OSError` if there can be no socket there at all.
+    Raises `TakenPathError` if the place is taken, and `OSError` if there can be no socket there at all.
     """
     try:
         lock = FileLock(path.with_name(f"{path.name}-lock"))
-    except LockHeldError:
-        raise _taken(path) from None
+    except LockHeldError as holder:
+        raise _taken(path, str(holder)) from None
     with closing(lock):
         _make_room(path)
         with closing(_bound(path)) as made:
@@ -43,7 +43,7 @@ def _make_room(path: Path) -> None:
     except FileNotFoundError:
         return
     if not stat.S_ISSOCK(mode):
-        raise StartupError(f"api.socket: {path} exists and is not a socket; remove it, or set another path")
+        raise TakenPathError(f"api.socket: {path} exists and is not a socket; remove it, or set another path")
     with closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as caller:
         caller.settimeout(0)  # a full backlog still means that a process listens
         try:
@@ -53,7 +53,7 @@ def _make_room(path: Path) -> None:
             return
         except OSError as error:
             if not isinstance(error, BlockingIOError):
-                raise StartupError(f"api.socket: {path} belongs to another program: {error.strerror}") from error
+                raise TakenPathError(f"api.socket: {path} belongs to another program: {error.strerror}") from error
     raise _taken(path)
 
 
@@ -75,5 +75,5 @@ def _identity(path: Path) -> tuple[int, int]:
     return found.st_dev, found.st_ino
 
 
-def _taken(path: Path) -> StartupError:
-    return StartupError(f"api.socket: another daemon answers at {path}; give each its own path, or null")
+def _taken(path: Path, holder: str = "") -> TakenPathError:
+    return TakenPathError(f"api.socket: another daemon{holder} answers at {path}; give each its own path, or null")

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from heapq import nsmallest
 from typing import Final
 
+from config.api.identifiers import WorkerName
 from config.api.meta import Obj, ObjectKey
 from engine.vocabulary.gate_dialect import GateDialect
-from gates.model.dialect import gate_opened_ns, gate_requested_ns
-from gates.reports.describing import WorkloadCounts, gate_document, phase_of, recorded_forecast, workload_document
+from gates.reports.describing import WorkloadCounts, gate_document, recorded_forecast, workload_document
+from gates.reports.hub_state import hub_state
+from gates.reports.lanes import gate_times
 from gates.wire.records import CheckEntry, HubRecord, ReplicaRecord
 from manager.base.batching import batched
 from manager.clusters.fleet import Fleet
@@ -35,6 +37,8 @@ class PageRequest:
     namespace: str | None = None
     after: ObjectKey | None = None
     limit: int = PAGE
+    finished: bool = False
+    """Whether finished Workloads are listed too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +61,7 @@ class Pages:
         self._clock = clock
 
     async def workloads(self, asked: PageRequest) -> ListPage:
-        """Return unfinished Workloads that have one of Turnstile's checks."""
+        """Return Workloads that have one of Turnstile's checks; unfinished ones, unless all are asked for."""
         return await self._page(asked, lambda record, entry: [workload_document(record, entry)])
 
     async def gates(self, asked: PageRequest) -> ListPage:
@@ -71,15 +75,19 @@ class Pages:
     async def numbers(self, namespace: str | None) -> WorkloadCounts:
         """Count all Workloads that are not over, their gates and their forecasts."""
         numbers = WorkloadCounts()
-        in_one_piece = _pieces(len(self._fleet.links))
-        async for keys in self._keys(namespace):
-            for piece in batched(keys, in_one_piece):
-                for record, entry in self._active(piece):
-                    gates = [gate["gate"] for gate in self._gates_of(record, entry)]
-                    result = str(record.forecast.result) if record.forecast is not None else None
-                    numbers.count(phase_of(record, entry), gates, result)
-                await self._clock.sleep(0)
+        async for active in self.all_active(namespace, reads=len(self._fleet.links)):
+            for record, entry in active:
+                gates = [gate["gate"] for gate in self._gates_of(record, entry)]
+                result = str(record.forecast.result) if record.forecast is not None else None
+                numbers.count(hub_state(record, entry).phase, gates, result)
         return numbers
+
+    async def all_active(self, namespace: str | None = None, reads: int = 1) -> AsyncIterator[Iterable[Active]]:
+        """Yield all Workloads that are not over, unordered and in pieces that take so many reads for each of them."""
+        async for keys in self._keys(namespace):
+            for piece in batched(keys, _pieces(reads)):
+                yield self._active(piece)
+                await self._clock.sleep(0)
 
     async def workloads_of_job(self, kind: str, job: ObjectKey) -> list[str]:
         """Return the names of the Workloads that a job owns."""
@@ -100,7 +108,7 @@ class Pages:
         weight = 0
         keys = await self._first_keys(asked)
         for piece in batched(keys[:_LOOKED_AT], _pieces(reads)):
-            for record, entry in self._active(piece):
+            for record, entry in self._active(piece, finished=asked.finished):
                 items = list(items_of(record, entry))
                 found += items
                 weight += sum(1 + len(item.get("victims") or ()) for item in items)
@@ -125,11 +133,11 @@ class Pages:
         for keys in batched(set[ObjectKey]().union(*of_checks), _KEYS_IN_ONE_PIECE):
             yield keys if namespace is None else [key for key in keys if key.namespace == namespace]
 
-    def _active(self, keys: Iterable[ObjectKey]) -> Iterable[Active]:
+    def _active(self, keys: Iterable[ObjectKey], *, finished: bool = False) -> Iterable[Active]:
         ours = self._hub.our_checks()
         for key in keys:
             record = self._hub.workload(key)
-            if isinstance(record, HubRecord) and not record.is_true("Finished"):
+            if isinstance(record, HubRecord) and (finished or not record.is_true("Finished")):
                 yield record, record.check(ours)
 
     def _gates_of(self, record: HubRecord, entry: CheckEntry | None) -> list[Obj]:
@@ -149,19 +157,14 @@ def _pieces(reads: int) -> int:
 
 
 def _gate(
-    record: HubRecord, replica: ReplicaRecord, worker: str, dialect: GateDialect, skew_ns: int, timeout_ns: int
+    record: HubRecord, replica: ReplicaRecord, worker: WorkerName, dialect: GateDialect, skew_ns: int, timeout_ns: int
 ) -> Obj:
-    """Describe a gate on the hub's clock; the record of openings dates a window better than a worker."""
-    opened_ns = gate_opened_ns(replica.gates, dialect)
-    asks_ns = gate_requested_ns(replica.conditions, dialect)
-    if opened_ns is not None:
-        recorded = (o.opened_ns for o in record.openings if (o.cluster, o.replica_uid) == (worker, replica.uid))
-        opened_ns = max(recorded, default=opened_ns - skew_ns)
+    times = gate_times(record, replica, worker, dialect, skew_ns)
     return gate_document(
         record,
         worker,
-        gate="Open" if opened_ns is not None else "Asked" if asks_ns is not None else "Closed",
-        asks_ns=asks_ns - skew_ns if asks_ns is not None else None,
-        opened_ns=opened_ns,
-        ends_ns=opened_ns + timeout_ns if opened_ns is not None else None,
+        gate=times.state,
+        asks_ns=times.asks_ns,
+        opened_ns=times.opened_ns,
+        ends_ns=times.opened_ns + timeout_ns if times.opened_ns is not None else None,
     )

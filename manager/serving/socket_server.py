@@ -28,6 +28,7 @@ async def serve_api(path: Path, inspector: Inspector) -> None:
 async def _serve(listening: socket.socket, inspector: Inspector) -> None:
     application = web.Application()
     application.add_routes(api_routes(inspector))
+    application.on_shutdown.append(lambda _application: inspector.streams.end())
     runner = web.AppRunner(application, access_log=None, handler_cancellation=True)
     await runner.setup()
     try:

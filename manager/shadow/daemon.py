@@ -9,7 +9,8 @@ from dataclasses import replace
 
 from prometheus_client import CollectorRegistry
 
-from config.api.meta import ObjectKey
+from config.api.identifiers import ClusterUID
+from config.api.meta import Obj, ObjectKey
 from config.kubeconfig.access import ClusterAccess
 from config.names import MULTIKUEUE_NAME
 from config.sections.settings import Configuration
@@ -62,7 +63,7 @@ class ShadowDaemon:
         self.episodes = episodes
         self.elected = asyncio.Event()
         """Set once this instance is the one that reports."""
-        identity, memories = HubIdentity(configuration.shadow.origin, "shadow"), Memories()
+        identity, memories = HubIdentity(configuration.shadow.origin, ClusterUID("shadow")), Memories()
         options = CoreOptions(identity, MULTIKUEUE_NAME, (), acts=False)
         self.core = core = ClusterCore(configuration, access, replace(context, reads_only=True), options)
         self._router = ShadowEventRouter(core)
@@ -74,16 +75,15 @@ class ShadowDaemon:
         snapshots = _snapshots(core, self.forecasts, unlisted)
         local = LocalActions(links, core.lost_workers, unlisted, self.forecasts)
         self.metrics = ShadowMetrics(episodes, links)
-        report = DaemonState(
-            lambda: False, configuration.journal.path, lambda: live_report(episodes, core.hub, core.fleet)
-        )
+        report = DaemonState(lambda: False, configuration.journal.path, self._report, self._leadership.leader)
         self.inspector = Inspector(core.hub, core.fleet, snapshots, self._rules, self.forecasts, clock, report)
+        core.events.subscribe_viewers(self.inspector.streams.mark, self.inspector.streams.feed.mark_all)
         sources = ShadowSources(core.hub, snapshots, self.forecasts, local, ShadowEvidence(links), self._rules)
         records = ShadowRecords(memories, episodes, self._note_episode)
         self._reconciler = ShadowReconciler(sources, records, core.workloads, core.context)
         self._reload_targets = ReloadTargets(
             access,
-            (*core.reconfigurable, self._rules, self.forecasts),
+            (*core.reconfigurable, self._rules, self.forecasts.history),
             (core.hub.client.reconfigure, self._leadership.reconfigure),
             self._router.everything,
             core.kueues,
@@ -150,6 +150,10 @@ class ShadowDaemon:
             await self.elected.wait()
             await self.fleet.settled.wait()
             group.create_task(self.workloads.serve(self._reconciler.reconcile))
+
+    def _report(self) -> Callable[[], Obj]:
+        standby = "" if self.elected.is_set() else self._leadership.why_standby() or "the election is not over"
+        return live_report(self.episodes, self.hub, self.fleet, standby)
 
     def _note_episode(self, before: Episode | None, after: Episode) -> None:
         self.metrics.note(before, after)

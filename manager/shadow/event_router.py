@@ -1,11 +1,11 @@
 """Which Workloads have to be observed in shadow mode after a change."""
 
+from config.api.identifiers import WorkerName
 from config.api.meta import ObjectKey
 from gates.jobs.kinds import JobKind
 from manager.app.cluster_core import ClusterCore
-from manager.logging.logs import get_log
 from workerclient.base.kind import ApiKind
-from workerclient.cluster import ConnectionReport, ConnectionState
+from workerclient.objects.connection_report import ConnectionReport, ConnectionState
 
 
 class ShadowEventRouter:
@@ -32,13 +32,13 @@ class ShadowEventRouter:
         for check in self._hub.checks_using(name):
             self.check(check)
 
-    def cluster(self, name: str) -> None:
+    def cluster(self, name: WorkerName) -> None:
         """Look for workers that were added, changed or removed."""
         del name
         self._fleet.poke()
 
     def source(self) -> None:
-        """Look for workers that were added, changed or removed."""
+        """Reconcile workers that were added, changed or removed."""
         self._fleet.poke()
 
     def hub_connection(self, report: ConnectionReport) -> None:
@@ -55,7 +55,7 @@ class ShadowEventRouter:
         for check in self._hub.our_checks():
             self.check(check)
 
-    def remote_workload(self, cluster: str, key: ObjectKey) -> None:
+    def remote_workload(self, cluster: WorkerName, key: ObjectKey) -> None:
         """Observe the hub Workload of a replica."""
         del cluster
         self._workloads.add(key, urgent=True)
@@ -63,11 +63,11 @@ class ShadowEventRouter:
     def remote_job(self, kind: JobKind, key: ObjectKey, named: tuple[ObjectKey, ...]) -> None:
         """Ignore jobs, of which none are followed."""
 
-    def worker(self, name: str) -> None:
+    def worker_remark(self, name: WorkerName) -> None:
+        """Ignore what would change a condition, of which none are written."""
+
+    def worker(self, name: WorkerName) -> None:
         """Observe everything that depends on a worker: it came, went, or is another one now."""
         self._fleet.note_connection(name)
-        link = self._fleet.links.get(name)
-        if link is not None:
-            get_log().info("worker.connection", worker=name, state=link.report.connection, message=link.report.message)
         for check in self._hub.checks_listing(name):
             self.check(check)

@@ -7,6 +7,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
+from config.api.identifiers import WorkerName
 from gates.shadow.hindsight import Episode, news
 from manager.clusters.worker import WorkerLink
 from manager.metrics.catalogue import WORKER_RESTARTS
@@ -53,7 +54,7 @@ SHADOW_CATALOGUE: Final = (STARTS, BREACHES, VICTIMS, FORECASTS, SPARED_VICTIMS,
 class ShadowMetrics:
     """The counters of one shadow."""
 
-    def __init__(self, episodes: EpisodeLog, links: Mapping[str, WorkerLink]) -> None:
+    def __init__(self, episodes: EpisodeLog, links: Mapping[WorkerName, WorkerLink]) -> None:
         self.registry = CollectorRegistry()
         self._starts = STARTS.counter(self.registry)
         self._breaches = BREACHES.counter(self.registry)
@@ -78,7 +79,7 @@ class ShadowMetrics:
 class _Restarts(Collector):
     """Reads the connections when it is collected."""
 
-    def __init__(self, links: Mapping[str, WorkerLink]) -> None:
+    def __init__(self, links: Mapping[WorkerName, WorkerLink]) -> None:
         self._links = links
 
     def collect(self) -> Iterator[Metric]:

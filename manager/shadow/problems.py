@@ -6,14 +6,22 @@ from typing import Final
 
 from manager.clusters.fleet import Fleet
 from manager.clusters.hub import HubLink
-from workerclient.cluster import ConnectionState
+from workerclient.objects.connection_report import ConnectionState
 
 _ROLES: Final = "deploy/rbac/shadow.yaml is for the hub, deploy/rbac/shadow-worker.yaml for workers"
+
+
+_LEASE_REMEDY: Final = (
+    "ask the instance that holds it; if none does, apply deploy/rbac/shadow.yaml on the hub, "
+    "and check shadow.leaseName and hub.namespace"
+)
 
 
 class ShadowProblemKind(StrEnum):
     """What is not seen."""
 
+    LEASE = "Lease"
+    """The shadow does not hold its Lease, so it observes nothing."""
     HUB = "Hub"
     WORKER = "Worker"
     FORECASTS = "Forecasts"
@@ -34,9 +42,11 @@ class ShadowProblem:
         return {"kind": str(self.kind), "cluster": self.cluster, "message": self.message, "remedy": self.remedy}
 
 
-def problems(hub: HubLink, fleet: Fleet) -> list[ShadowProblem]:
-    """Return each thing that cannot be read now."""
+def problems(hub: HubLink, fleet: Fleet, standby: str) -> list[ShadowProblem]:
+    """Return each thing that cannot be read now; `standby` says why nothing is observed at all, if so."""
     found = []
+    if standby:
+        found.append(ShadowProblem(ShadowProblemKind.LEASE, "hub", standby, _LEASE_REMEDY))
     report = hub.client.report
     if report.connection is not ConnectionState.CONNECTED or report.message != "Connected":
         remedy = _remedy(is_forbidden=report.is_forbidden)

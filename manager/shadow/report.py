@@ -1,12 +1,16 @@
 """The report of shadow mode, as a document; the same from the running daemon and from a journal."""
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 from config.api.meta import NANOSECONDS, Obj, format_time
 from gates.shadow.hindsight import Episode, PolicyOutcome, PreemptionCost, PreemptionStart, charged, cost_of, tally
 from manager.clusters.fleet import Fleet
 from manager.clusters.hub import HubLink
-from manager.shadow.episode_log import EpisodeLog
+from manager.journal.reader import has_entries
+from manager.journal.schema import JournalError
+from manager.journal.writer import DECISION
+from manager.shadow.episode_log import EpisodeLog, recorded_episodes
 from manager.shadow.problems import problems
 
 
@@ -36,10 +40,21 @@ def report_of(episodes: Iterable[Episode]) -> Obj:
     }
 
 
-def live_report(episodes: EpisodeLog, hub: HubLink, fleet: Fleet) -> Callable[[], Obj]:
-    """Return what makes the report in any thread, with what cannot be observed now."""
-    seen, unseen = list(episodes), problems(hub, fleet)
-    return lambda: {**report_of(seen), "problems": unseen}
+def live_report(episodes: EpisodeLog, hub: HubLink, fleet: Fleet, standby: str) -> Callable[[], Obj]:
+    """Return what makes the report in any thread; `standby` says why this shadow observes nothing, empty if it does."""
+    seen, unseen = list(episodes), [problem.document() for problem in problems(hub, fleet, standby)]
+    return lambda: {"observes": not standby, "problems": unseen, **report_of(seen)}
+
+
+def journal_report(path: Path) -> Obj:
+    """Return the report of what a journal holds; raises `JournalError` for one that shadow mode did not write."""
+    episodes = list(EpisodeLog(recorded_episodes(path)))
+    if not episodes and has_entries(path, DECISION):
+        raise JournalError(
+            f"{path}: an orchestrator wrote this journal, not shadow mode; "
+            "`turnstile timeline --victims --journal` lists what was preempted"
+        )
+    return {"observes": None, "problems": [], **report_of(episodes)}
 
 
 def _episode(episode: Episode) -> Obj:

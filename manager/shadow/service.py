@@ -19,6 +19,7 @@ from manager.app.service import (
     run_until,
     set_by,
     stop_signal,
+    watched_loop,
 )
 from manager.base.clock import SystemClock
 from manager.base.errors import StartupError
@@ -60,7 +61,8 @@ async def serve_shadow(configuration: Configuration, reread: Reread) -> None:
         get_log().info("shadow.started_up", origin=daemon.identity.origin, http=http_app.addresses)
         followers = Followers((endpoints.prepare, daemon.prepare), process.reloads.note)
         reloading = Reloading(configuration, reread, hub_access, followers)
-        await _run(daemon, journal, asked, client_context, reloading)
+        async with watched_loop(client_context.clock, process.note_hold):
+            await _run(daemon, journal, asked, client_context, reloading)
     get_log().info("daemon.stopped")
 
 

@@ -129,7 +129,7 @@ class ShadowReconciler:
         found = news(known, after.episode)
         _tell(key, found)
         for start in found.judged:
-            self._forecasts.note_record(record_of(start))
+            self._forecasts.history.note_record(record_of(start))
         self._on_episode(known, after.episode)
 
     def _recall(self, record: HubRecord) -> Memory | None:
@@ -156,8 +156,8 @@ def _tell(key: ObjectKey, found: News) -> None:
     """Write a line about each thing that is new."""
     log = get_log()
     for start in found.starts:
-        told = str(start.forecast.verdict) if start.forecast is not None else "none"
-        log.info("shadow.started", workload=str(key), worker=start.cluster, gated=start.gated, forecast=told)
+        forecast = str(start.forecast.verdict) if start.forecast is not None else "none"
+        log.info("shadow.started", workload=str(key), worker=start.cluster, gated=start.gated, forecast=forecast)
     for start in found.judged:
         log.info(
             "shadow.verified",

@@ -1,10 +1,11 @@
 """The log lines of what cannot be undone: that a gate was opened, and that a Workload got its place."""
 
+from config.api.identifiers import WorkerName
 from config.api.meta import format_time
-from gates.decision.auditing import opening_reason
+from gates.diagnosis.auditing import opening_reason
 from gates.model.actions import OpenGate, PatchHubStatus
+from gates.model.hub_workload import CheckState
 from gates.model.settings import SECOND
-from gates.model.view import CheckState
 from manager.logging.logs import get_log
 from manager.reconcile.reconciliation import ExecutedAction
 
@@ -18,11 +19,11 @@ def log_executed(executed: ExecutedAction) -> None:
             get_log().info("gate.opened", workload=key, worker=cluster, **_why(executed, cluster))
         case PatchHubStatus(check_state=CheckState.READY, cluster_name=cluster) if cluster:
             get_log().info("workload.placed", workload=key, worker=cluster, rule=executed.reconciliation.decision.rule)
-        case _:  # the other actions are told by the decision's own line
+        case _:  # the other actions are in the decision's own line
             pass
 
 
-def _why(executed: ExecutedAction, cluster: str) -> dict[str, object]:
+def _why(executed: ExecutedAction, cluster: WorkerName) -> dict[str, object]:
     """Return what the opening answers: the signal, and what was forecast."""
     worker = executed.reconciliation.group.worker(cluster)
     replica = worker.replica if worker is not None else None

@@ -1,16 +1,25 @@
 """Counts what the reconciler does as it happens, and remembers which gates are open, Workload by Workload."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from config.api.identifiers import WorkerName
 from config.api.meta import ObjectKey
 from engine.forecasting.verification import ForecastResult
-from gates.decision.auditing import Invariant, OpeningReason, comes_too_early, opening_reason, runs_twice
 from gates.decision.ledger import known_openings, observed_openings
+from gates.diagnosis.auditing import (
+    Invariant,
+    OpeningReason,
+    comes_too_early,
+    opening_reason,
+    preempted_through_gates,
+    runs_twice,
+)
 from gates.model.actions import OpenGate, PatchHubStatus, RecordForecast, RecordOpenings
 from gates.model.forecasts import ForecastRecord
+from gates.model.hub_workload import CheckState, HubWorkload
 from gates.model.settings import SECOND
-from gates.model.view import CheckState, WorkerView, WorkloadView
+from gates.model.view import WorkerView, WorkloadView
 from manager.metrics.metrics import Metrics
 from manager.reconcile.reconciliation import ExecutedAction, Reconciliation
 
@@ -19,7 +28,7 @@ from manager.reconcile.reconciliation import ExecutedAction, Reconciliation
 class OpenGateState:
     """A gate of one Workload on one worker that matters now."""
 
-    cluster: str
+    cluster: WorkerName
     opened_ns: int | None
     """None while it is closed and the worker asks for it."""
 
@@ -30,17 +39,28 @@ class MetricsListener:
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
         self._gates: dict[ObjectKey, tuple[OpenGateState, ...]] = {}
+        self._waiting: dict[ObjectKey, int] = {}
         self._twice: set[ObjectKey] = set()
+        self._breached: dict[ObjectKey, frozenset[str]] = {}
+        """Replicas that preempted through a closed gate, each counted once."""
 
     def gates(self) -> Iterator[OpenGateState]:
         """Return every gate that is open, or that a worker asks for."""
         for gates in self._gates.values():
             yield from gates
 
+    def waiting(self) -> Mapping[ObjectKey, int]:
+        """Return the Workloads that wait for a worker to admit them, and since when."""
+        return self._waiting
+
     def note_reconciliation(self, reconciliation: Reconciliation) -> None:
-        """Remember the gates of a Workload."""
+        """Remember whether a Workload waits, and its gates."""
         workload = reconciliation.group.workload
         key = workload.key
+        if _waits(workload):
+            self._waiting[key] = workload.attempt_ns
+        else:
+            self._waiting.pop(key, None)
         gates = tuple(_gates_of(reconciliation.group))
         if gates:
             self._gates[key] = gates
@@ -51,6 +71,11 @@ class MetricsListener:
         elif key not in self._twice:
             self._twice.add(key)
             self._metrics.count_violation(Invariant.ONE_RUNNING_COPY)
+        breached = preempted_through_gates(reconciliation.group)
+        for _ in breached - self._breached.get(key, frozenset()):
+            self._metrics.count_violation(Invariant.CLOSED_GATE_HOLDS)
+        if breached:
+            self._breached[key] = breached | self._breached.get(key, frozenset())
 
     def note_executed(self, executed: ExecutedAction) -> None:
         """Count something that was done."""
@@ -59,7 +84,7 @@ class MetricsListener:
             case OpenGate():
                 self._opened(executed, executed.action)
             case RecordOpenings(forecast=record):
-                for opening in observed_openings(group):
+                for opening in (each for each in observed_openings(group) if not each.until_shown):
                     self._metrics.count_opening(opening.cluster, OpeningReason.FOREIGN)
                 if record is not None:
                     self._forecast_made(record)
@@ -86,8 +111,10 @@ class MetricsListener:
 
     def forget(self, key: ObjectKey) -> None:
         """Keep nothing of a Workload that is gone."""
+        self._waiting.pop(key, None)
         self._gates.pop(key, None)
         self._twice.discard(key)
+        self._breached.pop(key, None)
 
     def _opened(self, executed: ExecutedAction, action: OpenGate) -> None:
         group = executed.reconciliation.group
@@ -101,7 +128,7 @@ class MetricsListener:
             waited_ns = executed.ended_ns - (asked_ns - worker.clock_skew_ns)
             self._metrics.time_signal_to_open(action.cluster, waited_ns / SECOND)
 
-    def _admitted(self, view: WorkloadView, cluster: str) -> None:
+    def _admitted(self, view: WorkloadView, cluster: WorkerName) -> None:
         worker = view.worker(cluster)
         replica = worker.replica if worker is not None else None
         if worker is None or replica is None or not replica.is_true("Admitted"):
@@ -128,6 +155,11 @@ class MetricsListener:
         if witness is not None:
             expected = sum(1 for victim in record.forecast.victims if not victim.in_flight)
             self._metrics.count_victims(record.cluster, expected, len(witness.evicted))
+
+
+def _waits(workload: HubWorkload) -> bool:
+    is_pending = workload.check is not None and workload.check.state is CheckState.PENDING
+    return is_pending and workload.is_true("QuotaReserved") and not workload.is_true("Finished")
 
 
 def _gates_of(view: WorkloadView) -> Iterable[OpenGateState]:

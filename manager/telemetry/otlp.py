@@ -15,7 +15,7 @@ from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags
 
 
 class Ids(IdGenerator):
-    """Gives the next trace the ids that it was told; everything else is random."""
+    """Gives the next trace the ids that were set; everything else is random."""
 
     def __init__(self) -> None:
         self._random = RandomIdGenerator()

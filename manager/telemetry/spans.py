@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 
-from gates.decision.auditing import opening_reason
 from gates.decision.ledger import known_openings
+from gates.diagnosis.auditing import opening_reason
 from gates.model.actions import CreateReplica, DeactivateReplica, OpenGate, PatchHubStatus, RemoveRemote, SyncJob
-from gates.model.view import CheckState, WorkerView, WorkloadView
+from gates.model.hub_workload import CheckState
+from gates.model.view import WorkerView, WorkloadView
 from manager.reconcile.reconciliation import ExecutedAction
 
 
@@ -43,7 +44,7 @@ def root_span(view: WorkloadView, ended_ns: int) -> Span:
 
 
 def is_end(executed: ExecutedAction) -> bool:
-    """Tell whether a Workload is over by this."""
+    """Return whether a Workload is over by this."""
     return isinstance(executed.action, PatchHubStatus) and executed.action.finished is not None
 
 

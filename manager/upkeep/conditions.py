@@ -5,11 +5,12 @@ daemon must not make queues inactive.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from enum import StrEnum
 from typing import NamedTuple, TypeVar
 
 from config.api.meta import ObjectKey
-from gates.model.activity import CheckRecord, ClusterRecord, ConfigRecord, Health, check_health, new_condition
+from gates.model.activity import CheckRecord, ClusterRecord, Health, check_health, new_condition
 from gates.wire.patches import condition_patch
 from manager.base.retrying import RetriedOperation
 from manager.clusters.fleet import Fleet
@@ -65,7 +66,7 @@ class ActiveConditions:
         self._clock = clock
         self._failures: KeyedFailures[ConditionTarget] = KeyedFailures(RetriedOperation.CONDITION, jitter, on_retry)
 
-    async def look(self, place: ConditionTarget) -> None:
+    async def reconcile(self, place: ConditionTarget) -> None:
         """Bring one condition up to date."""
         if not self._hub.is_connected or not self._fleet.settled.is_set():
             self._queue.add_after(place, _NOT_YET_SECONDS)
@@ -88,14 +89,16 @@ class ActiveConditions:
     def _check_health(self, check: CheckRecord) -> Health | None:
         if not self._hub.is_ours(check):
             return None
-        config = self._hub.configs.cache.get(ObjectKey("", check.config)) if check.config else None
-        known = config if isinstance(config, ConfigRecord) else None
+        known = self._hub.config(check.config) if check.config else None
         if known is not None and not self._fleet.connecting().isdisjoint(known.clusters):
             return None
         return check_health(check, known, self._fleet.health())
 
     def _cluster_health(self, cluster: ClusterRecord) -> Health | None:
-        return self._fleet.health().get(cluster.name)
+        health = self._fleet.health().get(cluster.name)
+        if health is None or not cluster.is_cordoned:
+            return health
+        return replace(health, message=f"{health.message}; cordoned: no new Workload is sent there")
 
     async def _update(
         self,

@@ -6,6 +6,7 @@ A token file is left out: it is renewed from outside. So is what an exec plugin 
 from collections.abc import Mapping
 from typing import Final, Protocol
 
+from config.api.identifiers import WorkerName
 from config.api.meta import format_time
 from config.kubeconfig.access import ClusterAccess
 from config.kubeconfig.credentials import token_expiry
@@ -39,7 +40,7 @@ class Accessible(Protocol):
 class CredentialWatch:
     """Warns about credentials that expire soon."""
 
-    def __init__(self, links: Mapping[str, Accessible], clock: Clock) -> None:
+    def __init__(self, links: Mapping[WorkerName, Accessible], clock: Clock) -> None:
         self._links = links
         self._clock = clock
         self._warned: dict[str, float] = {}

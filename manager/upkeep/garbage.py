@@ -1,4 +1,4 @@
-"""Periodically removes our objects on workers whose hub Workload is gone.
+"""Periodically removes our objects on workers whose hub Workload is gone, and stops stranded jobs of the hub.
 
 Everything is read from the caches. Before anything is deleted, the hub itself is asked once more.
 """
@@ -9,8 +9,9 @@ from typing import Final
 
 from config.api.meta import NANOSECONDS, ObjectKey
 from config.sections.settings import Configuration
-from gates.jobs.belonging import Claim, RemoteJob
+from gates.jobs.belonging import Claim, jobs_to_remove, removals
 from gates.jobs.records import JobRecord
+from gates.model.job_plan import RemovedJob
 from gates.model.marks import HubIdentity
 from gates.upkeep.garbage import Orphan, Sightings, orphans
 from gates.wire.records import HubRecord, ReplicaRecord
@@ -20,7 +21,9 @@ from manager.clusters.hub import HubLink
 from manager.clusters.worker import WorkerLink
 from manager.logging.logs import begin_cause, get_log
 from manager.queueing.action_slots import ActionEffect, ActionSlots
+from manager.reconcile.remote_jobs import RemoteJobs
 from manager.reconcile.worker_writer import WorkerWriter
+from manager.upkeep.stranded_jobs import StrandedJobs
 from workerclient.base.clock import Clock
 from workerclient.base.errors import ClusterError, NotFound
 from workerclient.objects.cache import Unreadable
@@ -40,15 +43,18 @@ class GarbageCollector:
         identity: HubIdentity,
         configuration: Configuration,
         clock: Clock,
+        stranded: StrandedJobs,
     ) -> None:
         self._hub = hub
         self._fleet = fleet
         self._writer = writer
         self._slots = slots
         self._identity = identity
+        self._remote_jobs = RemoteJobs(hub, identity)
         self._interval_seconds = configuration.gc_interval.total_seconds()
         self._clock = clock
         self._sightings = Sightings()
+        self._stranded = stranded
         self._changed = asyncio.Event()
 
     def reconfigure(self, configuration: Configuration) -> None:
@@ -84,6 +90,7 @@ class GarbageCollector:
         for orphan in self._sightings.ripe(found, self._clock.now_ns(), interval_ns):
             if await self._is_gone(orphan):
                 self._remove(orphan)
+        await self._stranded.stop(self._interval_seconds)
 
     async def _found_on(self, link: WorkerLink) -> list[Orphan]:
         try:
@@ -125,7 +132,7 @@ class GarbageCollector:
         return original is not None and original.uid == job.hub_uid and (not job.elastic or self._has_slices(gvk, job))
 
     def _has_slices(self, gvk: str, job: JobRecord) -> bool:
-        """Tell whether any slice of an elastic job is left; without one it is neither removed nor taken over."""
+        """Return whether any slice of an elastic job is left; without one it is neither removed nor taken over."""
         keys = self._hub.workloads_of_job(self._hub.kinds[gvk], job.key)
         return any(self._lives(key.namespace, key.name, "") for key in keys)
 
@@ -165,10 +172,10 @@ class GarbageCollector:
 
         async def send() -> ActionEffect:
             if not orphan.kind:
-                return await self._writer.remove(link, Claim(key.namespace, key.name), orphan.uid)
-            job = link.jobs[orphan.kind].cache.get(orphan.key)
-            if not isinstance(job, JobRecord) or job.uid != orphan.uid:
-                return ActionEffect.NOTHING
-            return await self._writer.remove_job(link, RemoteJob(link.kinds[orphan.kind], job))
+                there = self._remote_jobs.find(link, Claim(key.namespace, key.name))
+                jobs = removals(jobs_to_remove(there.own, there.wanted))
+                return await self._writer.remove(link, key, jobs, orphan.uid)
+            job = RemovedJob(orphan.kind, orphan.name, orphan.uid)
+            return await self._writer.remove_job(link, orphan.namespace, job)
 
         self._slots.start(key, orphan.cluster, remove)

@@ -27,6 +27,7 @@ _WORDS: Final = "Turnstile is taking over this check"
 _OVERWRITES: Final = 3
 _OVERWRITE_SECONDS: Final = 60.0
 """This many overwrites within this time are not made by a person."""
+SERVED_BY_ANOTHER: Final = "is served by another controller"
 _REMEDY: Final = (
     "switch off Kueue's feature gate MultiKueue on the hub, or set hub.controllerName to Turnstile's own; "
     "make sure that only one Turnstile runs"
@@ -70,8 +71,7 @@ class Rivals:
             found = self._hub.checks.cache.get(ObjectKey("", name))
             if isinstance(found, CheckRecord) and found.active is not None and found.active.message != _WORDS:
                 raise RivalError(
-                    f'AdmissionCheck "{name}" is served by another controller, '
-                    f"which wrote {found.active.message!r}: {_REMEDY}"
+                    f'AdmissionCheck "{name}" {SERVED_BY_ANOTHER}, which wrote {found.active.message!r}: {_REMEDY}'
                 )
 
     async def run(self) -> None:
@@ -86,7 +86,7 @@ class Rivals:
             return
         if workload.check(self._hub.our_checks()) is not None:
             self._find(
-                f'Workload "{workload.namespace}/{workload.name}" is served by another controller, which wrote its '
+                f'Workload "{workload.namespace}/{workload.name}" {SERVED_BY_ANOTHER}, which wrote its '
                 f"status as {MULTIKUEUE_NAME} at {workload.kueue_wrote}: {_REMEDY}"
             )
 
@@ -119,7 +119,7 @@ class Rivals:
         theirs = record.active.message if record.active is not None else ""
         if isinstance(record, CheckRecord) or self._bears_kueues_name:
             self._find(
-                f"{subject} is served by another controller, which overwrote its condition {_OVERWRITES} times "
+                f"{subject} {SERVED_BY_ANOTHER}, which overwrote its condition {_OVERWRITES} times "
                 f"within a minute, last with {theirs!r}: {_REMEDY}"
             )
         else:

@@ -3,6 +3,8 @@
 import asyncio
 import json
 import socket
+import subprocess
+import sys
 
 import pytest
 
@@ -18,6 +20,13 @@ async def test_a_daemon_that_cannot_start_ends_the_benchmark() -> None:
             with pytest.raises(DaemonEndedError, match=rf"\nerror: http\.port: 127\.0\.0\.1:{port} cannot be"):
                 async with running_daemon(fleet, 1, http={"port": port}):
                     await fleet.order("connect")
+
+
+def test_a_benchmark_without_a_quick_form_is_refused() -> None:
+    command = [sys.executable, "-m", "benchmarks", "plan", "--quick"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 2
+    assert ended.stderr == "error: no quick benchmark named plan; there are: orchestrator\n"
 
 
 async def test_its_daemon_takes_a_free_port() -> None:

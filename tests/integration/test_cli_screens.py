@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.screens.page import screens_in, with_screens
-from tests.screens.scenes import PAGE, PAGES, SCENES, Scene
+from tests.screens.scenes import IMAGES, PAGE, PAGES, PICTURES, SCENES, Scene
 
 
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.__name__)
@@ -21,6 +21,14 @@ def test_every_screen_of_a_page_is_one_of_the_commands(page: Path) -> None:
     assert shown
     assert shown.items() <= screens_in(PAGE.read_text()).items(), "run `make docs`"
     assert all(screen.startswith("$ turnstile ") for screen in shown.values())
+
+
+@pytest.mark.parametrize("scene", PICTURES, ids=lambda scene: scene.__name__)
+async def test_the_page_shows_pictures_of_what_a_user_sees(tmp_path: Path, scene: Scene) -> None:
+    page = PAGE.read_text()
+    for name, picture in (await scene(tmp_path)).items():
+        assert (IMAGES / name).read_text() == picture, f"{name}: run `make docs`"
+        assert f"](images/{name})" in page
 
 
 def test_a_screen_is_replaced_by_its_name_alone() -> None:

@@ -12,6 +12,7 @@ import struct
 import subprocess
 import sys
 import termios
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from ssl import create_default_context
@@ -25,6 +26,7 @@ COMMAND = (sys.executable, "-m", "manager", "demo")
 READY_TO_TRY = "The clusters stay up until Ctrl-C."
 CLUSTERS = ("hub", "worker-1", "worker-2", "worker-3")
 PATIENCE = 240
+CTRL_C = "\x03"
 ALTERNATE_SCREEN, NORMAL_SCREEN, SHOWN_CURSOR = "\x1b[?1049h", "\x1b[?1049l", "\x1b[?25h"
 
 
@@ -37,6 +39,8 @@ class Plays:
     folder: Path
     looked: str
     """The Workloads on the hub while the second was kept up."""
+    status: str
+    """What its daemon then answered."""
     leftovers: list[Path]
 
 
@@ -85,18 +89,21 @@ def look(folder: Path) -> str:
 
 @pytest.fixture(scope="module")
 def plays(tmp_path_factory: pytest.TempPathFactory) -> Plays:
-    temporary, folder = tmp_path_factory.mktemp("temporary"), tmp_path_factory.mktemp("kept")
+    temporary, folder = tmp_path_factory.mktemp("temporary"), tmp_path_factory.mktemp("k")
     with start(temporary=temporary) as plain, start("--keep", "--directory", folder, temporary=temporary) as kept:
         try:
             read = read_until(kept, READY_TO_TRY)
             looked = look(folder)
+            status = subprocess.run(
+                [*COMMAND[:-1], "status", "--socket", folder / "api.sock"], capture_output=True, text=True, check=True
+            ).stdout
             kept.send_signal(signal.SIGINT)
             kept_done, plain_done = finish(kept, read), finish(plain)
         finally:
             for process in (plain, kept):
                 if process.poll() is None:
                     process.kill()
-    return Plays(plain_done, kept_done, folder, looked, list(temporary.iterdir()))
+    return Plays(plain_done, kept_done, folder, looked, status, list(temporary.iterdir()))
 
 
 def test_the_story_is_told_and_every_invariant_holds(plays: Plays) -> None:
@@ -105,13 +112,26 @@ def test_the_story_is_told_and_every_invariant_holds(plays: Plays) -> None:
     told = plays.plain.stdout
     assert re.findall(r"^ACT (\d) of 4", told, re.MULTILINE) == ["1", "2", "3", "4"]
     assert re.search(r"=> CPUs in use: worker-1 8 of 8, worker-2 8 of 8, worker-3 8 of 8", told)
-    assert re.search(r"=> urgent-a ran on worker-\d; preempted: ", told)
-    assert "dialects: worker-2, worker-3 Kueue v0.19.1's; worker-1 KEP-8303's" in told
-    assert re.search(r"=> batch-\d and batch-\d ignore it: urgent-b cannot start here", told)
+    assert re.search(r"=> urgent-a ran on worker-(\d); preempted: 2 on worker-\1\n", told)
+    assert re.fullmatch(r"  page: +http://127\.0\.0\.1:\d+/ui/#k=[\w-]{43}", told.splitlines()[1])
+    assert max(map(len, told.splitlines()[5:])) < 80
+    assert re.search(r"=> batch-\d and batch-\d ignore it: urgent-b cannot start", told)
     assert re.search(r"hub +Job urgent-b is complete, with the worker's status", told)
     assert len(re.findall(r"^  ok      ", told, re.MULTILINE)) == 8
     assert "FAILED" not in told
-    assert told.endswith("All 8 held.\n")
+    assert told.partition("All 8 held.\n")[2].startswith("\nNext:\n")
+
+
+def test_forecasts_are_told_before_gates_open_and_come_true(plays: Plays) -> None:
+    for act in plays.plain.stdout.split("ACT ")[2:4]:
+        foretold = dict(re.findall(r"(worker-\d) +=> forecast: (.*) would be preempted", act))
+        assert sorted(foretold) == ["worker-1", "worker-2", "worker-3"]
+        before, after = re.split(r"(?=worker-\d +GATE OPEN)", act, maxsplit=1)
+        assert before.count("=> forecast: ") == 3
+        worker = after.split()[0]
+        assert foretold[worker] == " and ".join(sorted(re.findall(rf"{worker} +(batch-\d) is preempted", after)))
+        assert re.search(rf"{worker} +=> {foretold[worker]} preempted, as forecast", after)
+    assert "Workers preempted 6 times, 6 times exactly the jobs that were forecast.\n" in plays.plain.stdout
 
 
 def test_the_readme_shows_lines_that_are_printed_in_that_order(plays: Plays) -> None:
@@ -154,6 +174,7 @@ def test_the_clusters_can_be_looked_at_while_they_are_kept(plays: Plays) -> None
     assert plays.kept.returncode == 0, plays.kept.stdout + plays.kept.stderr
     assert plays.kept.stderr == ""
     assert re.fullmatch(r"job-urgent-a-\w+ job-urgent-b-\w+", plays.looked)
+    assert "workers    3 of 3 connected" in plays.status
     for cluster in CLUSTERS:
         assert (plays.folder / cluster / "kubeconfig").stat().st_mode & 0o077 == 0
     assert f"kubectl --kubeconfig {plays.folder}/hub/kubeconfig create -f {plays.folder}/urgent.yaml" in (
@@ -174,6 +195,7 @@ def test_an_interrupt_ends_it_in_order(number: signal.Signals, tmp_path: Path) -
         done = finish(process, read)
     assert done.returncode == 128 + number
     assert done.stderr == ""
+    assert done.stdout.endswith("ended before the story was over; the clusters are gone, and nothing is left behind\n")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -188,8 +210,22 @@ def test_a_reader_who_goes_away_ends_it_quietly(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def on_terminal(columns: int, rows: int, until: str, temporary: Path) -> tuple[str, int]:
-    """Run on a terminal of that size, press Ctrl-C when a text appears, and return all that was written."""
+def press(key: str, leader: int, process: subprocess.Popen[bytes]) -> None:
+    """Press a key; Ctrl-C is a signal, because this terminal controls no session."""
+    if key == CTRL_C:
+        process.send_signal(signal.SIGINT)
+    else:
+        os.write(leader, key.encode())
+
+
+def on_terminal(
+    columns: int, rows: int, until: str, temporary: Path, keys: Mapping[str, str] | None = None
+) -> tuple[str, int]:
+    """Run on a terminal of that size, press a key when a text appears; after the last Ctrl-C, return what was written.
+
+    `keys` are pressed in their order, each when the text that it is kept under appears after the one before.
+    """
+    pending = [*(keys or {}).items(), (until, CTRL_C)]
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     environment = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES", "NO_COLOR")}
@@ -198,16 +234,16 @@ def on_terminal(columns: int, rows: int, until: str, temporary: Path) -> tuple[s
         COMMAND, stdin=follower, stdout=follower, stderr=follower, env=environment, start_new_session=True
     )
     os.close(follower)
-    written, is_interrupted = b"", False
+    written, read = b"", 0
     try:
         while select.select([leader], [], [], PATIENCE)[0]:
             try:
                 written += os.read(leader, 65536)
             except OSError:  # the other end is closed: the demo is over
                 break
-            if not is_interrupted and until in written.decode(errors="replace"):
-                process.send_signal(signal.SIGINT)
-                is_interrupted = True
+            if pending and pending[0][0] in written[read:].decode(errors="replace"):
+                press(pending.pop(0)[1], leader, process)
+                read = len(written)
         # A frame that a signal cuts short may end within a character.
         return written.decode(errors="replace"), process.wait(PATIENCE)
     finally:
@@ -227,6 +263,16 @@ def test_a_terminal_shows_a_live_screen_and_is_given_back(tmp_path: Path) -> Non
     after = written[written.index(NORMAL_SCREEN) :]
     assert SHOWN_CURSOR in written[written.rindex("\x1b[?25l") :]
     assert "Traceback" not in after
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_keys_hold_the_story_go_on_and_end_it(tmp_path: Path) -> None:
+    keys = {"next act in": "n", "Act 2 of 4": " ", "held: space goes on": " ", "would stop": "q"}
+    written, code = on_terminal(80, 24, NORMAL_SCREEN, tmp_path, keys)
+
+    assert code == 130
+    after = written[written.rindex(NORMAL_SCREEN) :]
+    assert "ended before the story was over" in after
     assert list(tmp_path.iterdir()) == []
 
 

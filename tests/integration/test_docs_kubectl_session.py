@@ -15,33 +15,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.console_sessions import Step, fenced_blocks, steps_of
+
 DOCUMENT = Path(__file__).parents[2] / "docs" / "local-clusters.md"
 _HOME = "/home/you"
 _INTERRUPT = "^C"
 
 pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One command and what it prints."""
-
-    command: str
-    output: list[str]
-
-
-def fenced_blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", DOCUMENT.read_text(), flags=re.MULTILINE | re.DOTALL)
-
-
-def steps_of(block: str) -> list[Step]:
-    steps: list[Step] = []
-    for line in block.splitlines():
-        if line.startswith("$ "):
-            steps.append(Step(line[2:], []))
-        else:
-            steps[-1].output.append(line)
-    return steps
 
 
 def normalised(lines: list[str]) -> list[str]:
@@ -62,10 +42,10 @@ class Workplace:
 def workplace(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Workplace]:
     """Run the command of one console block of the document; the block behind it is the session."""
     home = tmp_path_factory.mktemp("home")
-    for block in fenced_blocks("yaml"):
+    for block in fenced_blocks(DOCUMENT, "yaml"):
         name, _, text = block.partition("\n")
         (home / name.removeprefix("# ")).write_text(text)
-    command, session = fenced_blocks("console")[request.param : request.param + 2]
+    command, session = fenced_blocks(DOCUMENT, "console")[request.param : request.param + 2]
     (start,) = steps_of(command)
     script = Path(sys.executable).with_name("turnstile")
     arguments = start.command.split()[1:]
@@ -85,9 +65,9 @@ def workplace(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureR
 def test_the_session_prints_what_the_document_shows(workplace: Workplace) -> None:
     environment = dict(os.environ)
     for step in workplace.session:
-        exported = re.fullmatch(r"export (\w+)=(\S+)", step.command)
-        if exported:
-            environment[exported[1]] = exported[2]
+        if step.exported is not None:
+            name, value = step.exported
+            environment[name] = value
             continue
         printed = _run(step, workplace.directory, environment)
         assert normalised(printed) == normalised(step.output), f"$ {step.command}\n" + "\n".join(printed)

@@ -1,4 +1,4 @@
-"""kubectl's typed commands against a local cluster: what somebody new types first.
+"""kubectl's typed commands against a local cluster: what a new user types first.
 
 Unlike `kubectl apply` they send protobuf, and read the answer as a Go type.
 """
@@ -27,6 +27,7 @@ class Kubectl:
             "HOME": str(home),
             "KUBECONFIG": str(cluster.kubeconfig_path),
         }
+        self.address = (f"--server={cluster.url}", f"--certificate-authority={cluster.ca_file}")
 
     async def __call__(self, *arguments: str) -> str:
         """Return what it printed."""
@@ -150,3 +151,11 @@ async def test_kubectl_auth(kubectl: Kubectl) -> None:
     assert await kubectl("auth", "can-i", "create", "pods") == "yes\n"
     assert "*.*" in await kubectl("auth", "can-i", "--list")
     assert "admin" in await kubectl("auth", "whoami")
+
+
+async def test_kubectl_create_token(kubectl: Kubectl) -> None:
+    """A service account gets a token with which the cluster knows it."""
+    await kubectl("create", "serviceaccount", "robot")
+    token = (await kubectl("create", "token", "robot", "--duration=10m")).strip()
+    whoami = await kubectl("auth", "whoami", "--kubeconfig=/dev/null", *kubectl.address, f"--token={token}")
+    assert "system:serviceaccount:default:robot" in whoami

@@ -23,10 +23,12 @@ class Camera:
     hidden: tuple[str, ...] = ()
     """Options that the command gets and the screen does not show, such as the socket of a test."""
     screens: dict[str, str] = field(default_factory=dict)
+    variables: dict[str, str] = field(default_factory=dict)
+    """Of the environment, besides those that every command gets."""
 
     async def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run a command; standard output and standard error come in the order in which a terminal shows them."""
-        environment = {"HOME": str(self.home), "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
+        environment = {"HOME": str(self.home), "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", **self.variables}
         command = [sys.executable, "-P", "-m", "manager", *arguments, *self.hidden]
         return await asyncio.to_thread(
             subprocess.run,

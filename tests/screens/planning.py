@@ -61,7 +61,7 @@ async def planning_pods(directory: Path) -> dict[str, str]:
 async def examining(directory: Path) -> dict[str, str]:
     """Examine a hub with healthy workers, and then with three that are not."""
     worker = allowing(grant for grant in grants_of("worker.yaml") if grant != ("batch", "jobs", "delete"))
-    forecasts = allowing(grants_of("worker-forecasts.yaml"))
+    forecasts = allowing(grants_of("worker-forecasts.yaml", "worker-kueue.yaml"))
     async with ward(directory, "east", "north", "west", limited={"north": (*worker, *forecasts)}) as made:
         _on_the_systems_clock(made)
         hidden = ("--config", str(write_configuration(made, directory / "turnstile.yaml")))

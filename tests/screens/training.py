@@ -23,7 +23,7 @@ async def training(directory: Path) -> dict[str, str]:
     """Play it. Time passes only where nothing is under way, so that every moment is the same each time."""
     path = directory / "journal.db"
     async with forecasting(directory, SETTING, gates=GATES, journal={"path": str(path)}) as made:
-        await _submitted(made)
+        await submitted(made)
         await made.pass_time(12)
         async with beside(made, directory) as camera:
             await _waiting(camera)
@@ -33,13 +33,14 @@ async def training(directory: Path) -> dict[str, str]:
             await made.pass_time(60)
             keep(made, path)
             await _running(camera)
+            await _rejected(made, camera)
         hub = ("--kubeconfig", str(made.hub.local.kubeconfig_path), "--socket", str(directory / "none"))
         without = Camera(directory, hub)
         await _without_daemon(without)
         return {**camera.screens, **without.screens}
 
 
-async def _submitted(made: World) -> None:
+async def submitted(made: World) -> None:
     """Let the tenants run for a while, and then submit a job that asks for as much as the smaller of them hold."""
     await made.until(lambda: made["east"].condition("Admitted", "nightly"))
     await made.until(lambda: made["north"].condition("Admitted", "docs"))
@@ -77,8 +78,19 @@ async def _running(camera: Camera) -> None:
     await camera.take("status-forecasts", "status", "forecasts", "-A")
     await camera.take("status-name", "status", "workloads", "-A", "-o", "name")
     await camera.take("status-json", "status", "workers", "-o", "json")
+    await camera.take("explain-running", "explain", f"team/{NAME}")
     await camera.take("timeline", "timeline", f"team/{NAME}")
+    await camera.take("timeline-victims", "timeline", "--victims", "-n", "team", "--since", "24h")
     await camera.take("unknown", "explain", "team/nobody")
+
+
+async def _rejected(made: World, camera: Camera) -> None:
+    """Submit a job that does not name its manager."""
+    owner = made.hub.create("jobs", job("notebook", managed_by=None), "batch", NAMESPACE)
+    made.submit("notebook", owner)
+    await made.until(lambda: made.check("notebook")["state"] == "Rejected")
+    await made.settled()
+    await camera.take("explain-rejected", "explain", "job/notebook", "-n", "team")
 
 
 async def _without_daemon(camera: Camera) -> None:

@@ -1,23 +1,23 @@
 """`turnstile explain`: one screen about one Workload."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from config.api.meta import Obj
-from manager.cli.ask.completion import complete_workload
 from manager.cli.ask.explain_report import lines_of
 from manager.cli.ask.listings import workload_name
 from manager.cli.ask.sources import AnswerSource
+from manager.cli.conventions.completion import complete_workload
 from manager.cli.conventions.optiongroups import with_option_groups
-from manager.cli.conventions.options import DaemonOptions, NamespaceOption, Presentation, Watching
+from manager.cli.conventions.options import ConfiguredDaemonOptions, NamespaceOption, Presentation, Watching
 from manager.cli.conventions.output import Report, show
 from manager.cli.conventions.subjects import subject_of
 from manager.cli.conventions.watching import follow
 
+WORKLOAD_FORMS: Final = "NAMESPACE/NAME, NAME with -n, workload/NAME or job/NAME."
 WorkloadArgument = Annotated[
-    str,
-    typer.Argument(help="NAMESPACE/NAME, NAME with -n, workload/NAME or job/NAME.", autocompletion=complete_workload),
+    str, typer.Argument(metavar="WORKLOAD", help=WORKLOAD_FORMS, autocompletion=complete_workload)
 ]
 
 
@@ -28,7 +28,7 @@ def explain(
     chosen: NamespaceOption,
     presentation: Presentation,
     watching: Watching,
-    connection: DaemonOptions,
+    connection: ConfiguredDaemonOptions,
 ) -> None:
     """Show where a Workload is queued, what each worker reports and would do, which gate is open, and what is next."""
     subject = subject_of(workload, chosen, connection)

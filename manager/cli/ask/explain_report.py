@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from typing import Final
 
-from config.api.meta import NANOSECONDS, Obj, parse_time
+from config.api.meta import Obj
 from config.types.syntax import printable
+from manager.cli.ask.next_sentences import ONLY_THE_DAEMON, next_sentence, state_message, state_sentence
 from manager.cli.conventions.ages import age
 from manager.cli.conventions.output import TableColumn, table
 from manager.cli.conventions.terminal import TerminalScreen, Tone
-
-_ONLY_THE_DAEMON: Final = "only the daemon knows"
+from manager.cli.display.fitting import Priority
 
 
 def lines_of(body: Obj, screen: TerminalScreen, *, is_wide: bool) -> list[str]:
@@ -19,66 +19,28 @@ def lines_of(body: Obj, screen: TerminalScreen, *, is_wide: bool) -> list[str]:
     facts = [
         ("queue", _queue(body)),
         ("state", state_sentence(body)),
+        ("reason", state_message(body)),
         *(("gate", _gate(gate)) for gate in body["gates"]),
         ("forecast", _last_forecast(body["lastForecast"])),
         ("pods", _last_forecast(body["lastPodForecast"])),
-        ("next", next_sentence(body["next"], body["asOf"])),
+        ("next", next_sentence(body)),
+        ("gives up", f"at {body['givesUpAt']}, unless a worker admits it" if body.get("givesUpAt") else ""),
     ]
     lines += [f"{name:<8}  {printable(text)}" for name, text in facts if text]
-    if body["workers"]:
-        lines += ["", *table(_WORKERS, body["workers"], screen, is_wide=is_wide)]
-    for each in body["workers"]:
+    workers = _concerned(body)
+    if workers:
+        lines += ["", *table(_WORKERS, workers, screen, is_wide=is_wide)]
+    for each in workers:
         lines += [printable(f"  {each['name']} {detail}") for detail in _details(each, body["asOf"])]
     return lines
 
 
-def state_sentence(body: Obj) -> str:
-    """Say where a Workload is in its life."""
-    if body["problem"]:
-        return f"cannot be read: {body['problem']}"
-    if body["phase"] == "Finished":
-        return "finished"
-    if body["check"] is None:
-        return "has no MultiKueue admission check"
-    if body["phase"] == "Queued":
-        return "waits for quota on the hub"
-    where = f" on {body['cluster']}" if body["cluster"] else ""
-    return f"check {body['check']['name']} is {body['check']['state']}{where}"
-
-
-def next_sentence(step: Obj, now: str) -> str:
-    """Say what happens next."""
-    worker, other, reason = step["worker"], step["otherWorker"], step["reason"]
-    match step["kind"]:
-        case "GateOpens":
-            return f"the gate of {worker} opens now"
-        case "GateOpensAfterWindow":
-            return f"the gate of {worker} opens in {_left(step, now)}, when the window of {other} ends"
-        case "GateOpensAfterGrace":
-            return f"the gate of {worker} opens in {_left(step, now)}, unless another worker has room"
-        case "GateDeferred":
-            return f"{worker} waits {_left(step, now)} at most: {reason}"
-        case "GateHeld":
-            return f"no gate opens while {other} has quota reserved"
-        case "WindowOpen":
-            return f"{worker} may preempt for another {_left(step, now)}"
-        case "NoRequest":
-            return "no worker asks to preempt; the first worker to admit wins"
-        case _:
-            return _without_gates(step)
-
-
-def _without_gates(step: Obj) -> str:
-    reason = step["reason"]
-    match step["kind"]:
-        case "FixNeeded":
-            return "nothing, until the object is fixed"
-        case "Nothing":
-            return "nothing"
-        case "Unknown":
-            return f"{_ONLY_THE_DAEMON}; the check says: {reason}" if reason else _ONLY_THE_DAEMON
-        case _:
-            return reason or f"{', '.join(step['actions']) or 'nothing to do'} (rule {step['rule']})"
+def _concerned(body: Obj) -> list[Obj]:
+    """Return the workers to list: all once the hub is done, else those with a forecast or a replica."""
+    workers = list(body["workers"])
+    if body["state"] is not None and body["state"]["reason"] in ("OnWorkers", "CheckReady"):
+        return workers
+    return [each for each in workers if each["forecast"] or each["replica"]["state"] not in _WITHOUT_REPLICA]
 
 
 def replica_sentence(replica: Obj) -> str:
@@ -92,6 +54,22 @@ def replica_sentence(replica: Obj) -> str:
             return f"asks to preempt since {replica['since']}"
         case state:
             return _REPLICA_STATES.get(state, str(state))
+
+
+def says_sentence(worker: Obj) -> str:
+    """Say what a worker says about its replica, or which rule keeps the Workload from it."""
+    if worker.get("ruledOut") and worker["replica"]["state"] in _WITHOUT_REPLICA:
+        return f"ruled out: {worker['ruledOut']['message']}"
+    return replica_sentence(worker["replica"])
+
+
+def worker_sentence(worker: Obj) -> str:
+    """Say what a worker does with its open gate, else what it would do."""
+    if worker["preemption"] is not None and worker["preemption"]["victims"]:
+        victims = worker["preemption"]["victims"]
+        did = "Preempted" if all(each["preempted"] for each in victims) else "Preempts"
+        return f"{did} {len(victims)} workload(s), {sum(each['pods'] for each in victims)} pod(s)"
+    return forecast_sentence(worker["forecast"])
 
 
 def forecast_sentence(forecast: Obj | None) -> str:
@@ -114,6 +92,16 @@ def victim_sentence(victim: Obj, now: str) -> str:
     leaving = ", leaving already" if victim["leavingAlready"] else ""
     about = f"priority {victim['priority']}{cost}{_running(victim, now)}"
     return f"{victim['workload']}{owner}, {about}, {victim['reason']}{leaving}"
+
+
+def preempted_sentence(victim: Obj, now: str) -> str:
+    """Describe a workload that is preempted behind an open gate."""
+    if not victim["forecast"]:
+        return f"preempted {victim['workload']}, {victim['reason']}, which was not forecast"
+    if victim["preempted"]:
+        return f"preempted {victim_sentence({**victim, 'runningSince': ''}, now)}"
+    did = "is to preempt" if victim["preempted"] is False else "was forecast to preempt"
+    return f"{did} {victim_sentence(victim, now)}"
 
 
 def pod_victim_sentence(victim: Obj, now: str) -> str:
@@ -145,8 +133,10 @@ def _last_forecast(found: Obj | None) -> str:
 
 def _details(worker: Obj, now: str) -> Iterator[str]:
     """Yield why a worker would not take it, unless that is what it says itself, and what it would preempt."""
-    forecast, pods = worker["forecast"], worker["pods"]
-    if forecast is not None:
+    forecast, pods, preemption = worker["forecast"], worker["pods"], worker["preemption"]
+    if preemption is not None and preemption["victims"]:
+        yield from (preempted_sentence(victim, now) for victim in preemption["victims"])
+    elif forecast is not None:
         if _is_refusal(forecast) and forecast["message"] not in ("", replica_sentence(worker["replica"])):
             yield f"{forecast['verdict'].lower()}: {forecast['message']}"
         yield from (f"would preempt {victim_sentence(victim, now)}" for victim in forecast["victims"])
@@ -194,16 +184,7 @@ def _named(flavors: Obj) -> str:
 
 
 def _running(victim: Obj, now: str) -> str:
-    since = victim["runningSince"]
-    return f", running for {max(0, _seconds_between(since, now))} s" if since else ""
-
-
-def _left(step: Obj, now: str) -> str:
-    return f"{max(0, _seconds_between(now, step['at']))} s"
-
-
-def _seconds_between(earlier: str, later: str) -> int:
-    return (parse_time(later) - parse_time(earlier)) // NANOSECONDS
+    return f", running for {age(victim['runningSince'], now)}" if victim["runningSince"] else ""
 
 
 _REPLICA_STATES: Final = {
@@ -217,15 +198,16 @@ _REPLICA_STATES: Final = {
     "QuotaReserved": "has quota, waiting for its own checks",
     "Nominated": "nominated",
     "Chosen": "runs it",
-    "Unknown": _ONLY_THE_DAEMON,
+    "Unknown": ONLY_THE_DAEMON,
 }
+_WITHOUT_REPLICA: Final = frozenset({"Missing", "Foreign", "Unknown", "Unreachable", "NotSynced"})
 _WORKERS: Final = (
-    TableColumn("WORKER", lambda each: each["name"]),
+    TableColumn("WORKER", lambda each: each["name"], priority=Priority.ESSENTIAL),
     TableColumn(
         "GATE",
         lambda each: each["gate"].lower() or "-",
         tone=lambda each: Tone.STRONG if each["gate"] == "Open" else None,
     ),
-    TableColumn("WOULD", lambda each: forecast_sentence(each["forecast"])),
-    TableColumn("SAYS", lambda each: replica_sentence(each["replica"])),
+    TableColumn("WOULD", worker_sentence, priority=Priority.ESSENTIAL),
+    TableColumn("SAYS", says_sentence, priority=Priority.ESSENTIAL),
 )

@@ -1,6 +1,5 @@
 """`turnstile plan`: which worker would take a job now, what it would preempt, and how large the job could be."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,8 +11,7 @@ from manager.cli.conventions.configuration import (
     ConfigFile,
     Seconds,
     client_context_of_command,
-    configuration_of,
-    configured_hub,
+    configuration_and_hub,
 )
 from manager.cli.conventions.daemon import NoDaemonError, daemon_of
 from manager.cli.conventions.errors import BadInputError, NoAnswerError, refusing
@@ -22,9 +20,12 @@ from manager.cli.conventions.hub import namespace_of
 from manager.cli.conventions.optiongroups import with_option_groups
 from manager.cli.conventions.options import DaemonOptions, NamespaceOption, Presentation
 from manager.cli.conventions.output import Report, show
+from manager.cli.conventions.progress import working
 
 if TYPE_CHECKING:
-    from manager.cli.conventions.manifests import Manifest
+    from config.kubeconfig.access import ClusterAccess
+    from config.sections.settings import Configuration
+    from manager.cli.reading.manifests import Manifest
 
 _ANSWER_SECONDS = 60.0
 """A daemon with many workers tries many sizes."""
@@ -35,10 +36,13 @@ def plan(
     *,
     files: Annotated[
         list[str] | None,
-        typer.Option("--filename", "-f", help="File or directory of jobs, or - for standard input; repeatable."),
+        typer.Option(
+            "--filename", "-f", metavar="PATH", help="File or directory of jobs, or - for standard input; repeatable."
+        ),
     ] = None,
     pod_set: Annotated[
-        str | None, typer.Option(help="The pod set whose size is varied; by default the one with the most pods.")
+        str | None,
+        typer.Option(metavar="NAME", help="The pod set whose size is varied; by default the one with the most pods."),
     ] = None,
     config: ConfigFile = None,
     timeout: Seconds = 30.0,
@@ -53,8 +57,10 @@ def plan(
     """
     manifests = _manifests(files)
     namespace = namespace_of(chosen, connection) or "default"
+    _refuse_other_namespaces(manifests, chosen)
     if config is not None:
-        source, plans = "clusters", _without_daemon(manifests, namespace, pod_set, config, connection, timeout)
+        clusters = configuration_and_hub(config, connection)
+        source, plans = "clusters", _without_daemon(manifests, namespace, pod_set, clusters, timeout)
     else:
         source, plans = _of_daemon_or_clusters(manifests, namespace, pod_set, connection, timeout)
     body = {"source": source, **(plans[0] if len(plans) == 1 else {"items": plans})}
@@ -66,11 +72,11 @@ def plan(
 
 
 def _manifests(files: list[str] | None) -> "list[Manifest]":
-    from manager.cli.conventions.manifests import read_manifests
+    from manager.cli.reading.manifests import read_manifests
 
     if not files:
         raise BadInputError("nothing to plan: give a file with -f, or - for standard input")
-    with refusing(ValueError):
+    with refusing(ValueError), working("reading manifests"):
         found = read_manifests(files)
     if not found:
         raise BadInputError(f"{', '.join(files)}: no job found")
@@ -80,16 +86,28 @@ def _manifests(files: list[str] | None) -> "list[Manifest]":
 def _of_daemon_or_clusters(
     manifests: "list[Manifest]", namespace: str, pod_set: str | None, connection: DaemonOptions, timeout: float
 ) -> tuple[str, list[Obj]]:
-    from manager.cli.conventions.configuration import default_file
-
     try:
-        return "daemon", [_asked(manifest, namespace, pod_set, connection) for manifest in manifests]
+        with working("planning"):
+            return "daemon", [_asked(manifest, namespace, pod_set, connection) for manifest in manifests]
     except NoDaemonError as error:
-        path = default_file()
-        if connection.server is not None or not path.is_file():
-            raise NoAnswerError(f"{error}; to plan without a daemon, give the configuration with --config") from None
-        typer.echo(f"{printable(error.problem)}; planning from the clusters of {path} instead", err=True)
-        return "clusters", _without_daemon(manifests, namespace, pod_set, path, connection, timeout)
+        if connection.server is not None:
+            raise
+        typer.echo(f"{printable(error.problem)}; planning from the clusters instead", err=True)
+        try:
+            clusters = configuration_and_hub(None, connection)
+        except BadInputError as problem:
+            raise NoAnswerError(f"the clusters cannot be read: {problem}") from None
+        return "clusters", _without_daemon(manifests, namespace, pod_set, clusters, timeout)
+
+
+def _refuse_other_namespaces(manifests: "list[Manifest]", chosen: NamespaceOption) -> None:
+    """Refuse an -n that a manifest contradicts, as kubectl does."""
+    for manifest in manifests:
+        metadata = manifest.raw.get("metadata")
+        stated = metadata.get("namespace") if isinstance(metadata, dict) else None
+        if chosen.namespace is not None and stated not in (None, chosen.namespace):
+            where = f"{manifest.source}: the manifest states the namespace {stated}, and -n {chosen.namespace} another"
+            raise BadInputError(f"{where}; leave out -n, or change the manifest")
 
 
 def _asked(manifest: "Manifest", namespace: str, pod_set: str | None, connection: DaemonOptions) -> Obj:
@@ -113,8 +131,7 @@ def _without_daemon(
     manifests: "list[Manifest]",
     namespace: str,
     pod_set: str | None,
-    path: Path,
-    connection: DaemonOptions,
+    clusters: "tuple[Configuration, ClusterAccess]",
     timeout: float,
 ) -> list[Obj]:
     import asyncio
@@ -127,8 +144,7 @@ def _without_daemon(
     from workerclient.base.errors import ClusterError
     from workerclient.cluster import ClusterClient
 
-    configuration = configuration_of(path)
-    access = configured_hub(configuration, connection)
+    configuration, access = clusters
     client_context = client_context_of_command()
 
     async def planned() -> list[Any]:
@@ -147,7 +163,8 @@ def _without_daemon(
             raise BadInputError(f"{manifest.source}: {error}") from None
 
     try:
-        return asyncio.run(planned())
+        with working("reading the clusters"):
+            return asyncio.run(planned())
     except ClusterError as error:
         raise NoAnswerError(f"the hub cannot be asked: {error}") from None
     except (StartupError, ValueError) as error:

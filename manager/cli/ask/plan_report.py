@@ -6,8 +6,10 @@ from typing import Final
 from config.api.meta import Obj
 from config.types.syntax import printable
 from manager.cli.ask.listings import flavors_cell
+from manager.cli.conventions.ages import span
 from manager.cli.conventions.output import TableColumn, table
 from manager.cli.conventions.terminal import TerminalScreen, Tone
+from manager.cli.display.fitting import Priority
 
 _TONES: Final = {
     "Fits": Tone.GOOD,
@@ -15,6 +17,7 @@ _TONES: Final = {
     "Preempts": Tone.DOUBTFUL,
     "Cannot": Tone.BAD,
     "Unreachable": Tone.BAD,
+    "RuledOut": Tone.BAD,
 }
 
 
@@ -90,12 +93,7 @@ def _message(worker: Obj) -> str:
 
 def _running(victim: Obj) -> str:
     seconds = victim["runningSeconds"]
-    if seconds is None:
-        return "-"
-    for unit, size in (("d", 86400), ("h", 3600), ("m", 60)):
-        if seconds >= 2 * size:
-            return f"{seconds // size}{unit}"
-    return f"{seconds}s"
+    return "-" if seconds is None else span(seconds)
 
 
 def _cost(victim: Obj) -> str:
@@ -106,9 +104,14 @@ def _cost(victim: Obj) -> str:
 
 
 _WORKERS: Final = (
-    TableColumn("WORKER", lambda each: each["name"]),
-    TableColumn("WOULD", lambda each: each["verdict"], tone=lambda each: _TONES.get(each["verdict"], Tone.DOUBTFUL)),
-    TableColumn("FLAVORS", lambda each: flavors_cell(each.get("flavors") or {})),
+    TableColumn("WORKER", lambda each: each["name"], priority=Priority.ESSENTIAL),
+    TableColumn(
+        "WOULD",
+        lambda each: each["verdict"],
+        tone=lambda each: _TONES.get(each["verdict"], Tone.DOUBTFUL),
+        priority=Priority.ESSENTIAL,
+    ),
+    TableColumn("FLAVORS", lambda each: flavors_cell(each.get("flavors") or {}), priority=Priority.EXTRA),
     TableColumn("BORROWS", lambda each: "-" if each.get("borrowing") is None else each["borrowing"], is_wide=True),
     TableColumn("VICTIMS", lambda each: len(each["victims"])),
     TableColumn("PODS LOST", lambda each: (each.get("cost") or {}).get("pods", "-"), is_wide=True),
@@ -118,33 +121,38 @@ _WORKERS: Final = (
     ),
     TableColumn("LARGEST", lambda each: _size(each, "withoutPreemption")),
     TableColumn("PREEMPTING", lambda each: _size(each, "withPreemption")),
-    TableColumn("MESSAGE", _message),
+    TableColumn("MESSAGE", _message, priority=Priority.ESSENTIAL),
 )
 _VICTIMS: Final = (
-    TableColumn("ON", lambda each: each["worker"]),
-    TableColumn("VICTIM", lambda each: each["workload"]),
-    TableColumn("OWNER", lambda each: each["owner"] or "-"),
+    TableColumn("ON", lambda each: each["worker"], priority=Priority.ESSENTIAL),
+    TableColumn("VICTIM", lambda each: each["workload"], priority=Priority.ESSENTIAL),
+    TableColumn("OWNER", lambda each: each["owner"] or "-", priority=Priority.EXTRA),
     TableColumn("CLUSTERQUEUE", lambda each: each["clusterQueue"], is_wide=True),
     TableColumn("PRIORITY", lambda each: each["priority"]),
-    TableColumn("PODS", lambda each: each["pods"], is_wide=True),
+    TableColumn("PODS", lambda each: each["pods"], is_wide=True, priority=Priority.ESSENTIAL),
     TableColumn("RUNNING", _running),
-    TableColumn("COST", _cost),
+    TableColumn("COST", _cost, priority=Priority.EXTRA),
     TableColumn("REASON", lambda each: f"{each['reason']}{', leaving already' if each['leavingAlready'] else ''}"),
 )
 _PODS: Final = (
-    TableColumn("ON", lambda each: each["worker"]),
-    TableColumn("PODS", lambda each: each["pods"]),
-    TableColumn("WOULD", lambda each: each["verdict"], tone=lambda each: _TONES.get(each["verdict"], Tone.DOUBTFUL)),
+    TableColumn("ON", lambda each: each["worker"], priority=Priority.ESSENTIAL),
+    TableColumn("PODS", lambda each: each["pods"], priority=Priority.ESSENTIAL),
+    TableColumn(
+        "WOULD",
+        lambda each: each["verdict"],
+        tone=lambda each: _TONES.get(each["verdict"], Tone.DOUBTFUL),
+        priority=Priority.ESSENTIAL,
+    ),
     TableColumn("EVICTED", lambda each: len(each["victims"])),
     TableColumn(
         "OUTCOMES", lambda each: f"{len(each['outcomes'])}{'' if each['complete'] else ' or more'}", is_wide=True
     ),
     TableColumn("RULES", lambda each: each["mode"] or "-", is_wide=True),
-    TableColumn("MESSAGE", lambda each: each["message"] or "-"),
+    TableColumn("MESSAGE", lambda each: each["message"] or "-", priority=Priority.ESSENTIAL),
 )
 _POD_VICTIMS: Final = (
-    TableColumn("ON", lambda each: each["worker"]),
-    TableColumn("EVICTED POD", lambda each: each["pod"]),
+    TableColumn("ON", lambda each: each["worker"], priority=Priority.ESSENTIAL),
+    TableColumn("EVICTED POD", lambda each: each["pod"], priority=Priority.ESSENTIAL),
     TableColumn("NODE", lambda each: each["node"]),
     TableColumn("PRIORITY", lambda each: each["priority"]),
     TableColumn("PODGROUP", lambda each: each["podGroup"] or "-", is_wide=True),
@@ -152,10 +160,10 @@ _POD_VICTIMS: Final = (
     TableColumn("RUNNING", _running),
 )
 _MISSING: Final = (
-    TableColumn("ON", lambda each: each["worker"]),
+    TableColumn("ON", lambda each: each["worker"], priority=Priority.ESSENTIAL),
     TableColumn("POD SET", lambda each: each["podSet"]),
-    TableColumn("RESOURCE", lambda each: each["resource"]),
+    TableColumn("RESOURCE", lambda each: each["resource"], priority=Priority.ESSENTIAL),
     TableColumn("FLAVOR", lambda each: each["flavor"]),
-    TableColumn("MISSING NOW", lambda each: each["missing"]),
+    TableColumn("MISSING NOW", lambda each: each["missing"], priority=Priority.ESSENTIAL),
     TableColumn("OVER CAPACITY", lambda each: each["overCapacity"] or "-"),
 )

@@ -18,14 +18,15 @@ class AnswerSource:
         self._is_hub = False
         self._was_heard = False
 
-    def ask(self, *path: str, namespace: str | None = None) -> Obj:
-        """Return an answer; raises `CommandError`."""
+    def ask(self, *path: str, namespace: str | None = None, finished: bool = False) -> Obj:
+        """Return an answer, about finished Workloads too if that is asked for; raises `CommandError`."""
         from manager.cli.conventions.daemon import NoDaemonError
         from manager.cli.conventions.sources import hub_instead, read_cluster
 
         if not self._is_hub:
             try:
-                answer = self._answer(path, {"namespace": namespace} if namespace else None)
+                query = ({"namespace": namespace} if namespace else {}) | ({"finished": "true"} if finished else {})
+                answer = self._answer(path, query or None)
             except NoDaemonError as error:
                 if self._was_heard:
                     raise
@@ -34,9 +35,13 @@ class AnswerSource:
             else:
                 self._was_heard = True
                 return {"source": "daemon", **answer}
-        from manager.cli.ask.hub_view import hub_answer
+        from manager.cli.conventions.hub_view import hub_answer
 
-        return read_cluster("hub", hub_access(self._connection), lambda client: hub_answer(client, path, namespace))
+        return read_cluster(
+            "hub",
+            hub_access(self._connection),
+            lambda client: hub_answer(client, path, namespace, finished=finished),
+        )
 
     def _answer(self, path: tuple[str, ...], query: dict[str, str] | None) -> Obj:
         is_list = path in (("workers",), ("workloads",), ("gates",), ("forecasts",))

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -10,12 +10,15 @@ from config.api.meta import Obj
 from config.types.syntax import printable
 from manager.cli.ask.listings import listing_of
 from manager.cli.ask.sources import AnswerSource
+from manager.cli.conventions.errors import BadInputError
 from manager.cli.conventions.hub import namespace_of
 from manager.cli.conventions.optiongroups import with_option_groups
-from manager.cli.conventions.options import DaemonOptions, NamespaceScope, Presentation, Watching
+from manager.cli.conventions.options import ConfiguredDaemonOptions, NamespaceScope, Presentation, Watching
 from manager.cli.conventions.output import Report, TableView, show
 from manager.cli.conventions.terminal import TerminalScreen, Tone
 from manager.cli.conventions.watching import follow
+
+_NAMED: Final = "list workloads, workers, gates or forecasts"
 
 
 class StatusSubject(StrEnum):
@@ -32,25 +35,29 @@ def status(
     subject: Annotated[StatusSubject | None, typer.Argument(help="What to list; by default, only counts.")] = None,
     *,
     scope: NamespaceScope,
+    finished: Annotated[bool, typer.Option("--finished", help="List finished Workloads as well.")] = False,
     presentation: Presentation,
     watching: Watching,
-    connection: DaemonOptions,
+    connection: ConfiguredDaemonOptions,
 ) -> None:
     """Show workers, Workloads, gates and forecasts. Asks the daemon, or the hub if no daemon answers."""
+    if finished and subject is not StatusSubject.WORKLOADS:
+        raise BadInputError("--finished is about Workloads; use it with `turnstile status workloads`")
+    form = presentation.output if subject else presentation.without_names(_NAMED)
     source = AnswerSource(connection)
     is_overview = subject is None and scope.namespace is None
     namespace = None if is_overview else namespace_of(scope, connection)
 
     def fetch() -> TableView | Report:
-        answer = source.ask(subject or "overview", namespace=namespace)
+        answer = source.ask(subject or "overview", namespace=namespace, finished=finished)
         if subject is None:
             return _overview(answer)
         return listing_of(subject, answer, has_namespaces=namespace is None)
 
     if watching.watch:
-        follow(fetch, presentation.output)
+        follow(fetch, form)
     else:
-        show(fetch(), presentation.output)
+        show(fetch(), form)
 
 
 def _overview(answer: Obj) -> Report:

@@ -19,6 +19,11 @@ def until(moment: str, now: str) -> str:
     return f"in {span(seconds)}" if seconds > 0 else "over"
 
 
+def left(moment: str, now: str) -> str:
+    """Return how long it is until a moment, `0s` if it was or if there is none."""
+    return "0s" if not moment else span((parse_time(moment) - parse_time(now)) // NANOSECONDS)
+
+
 def span(seconds: int) -> str:
     """Write a length of time in its largest unit, with the next smaller one while that matters: 90s, 5m, 3h20m, 4d."""
     seconds = max(0, seconds)

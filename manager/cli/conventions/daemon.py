@@ -5,6 +5,7 @@ The paths are the same on both: `/v1/...`, JSON in and out; an error is `{"error
 
 import http.client
 import json
+import os
 import socket
 import time
 from collections.abc import Callable
@@ -13,9 +14,10 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, urlencode, urlsplit
 
+from config.names import SOCKET_VARIABLE
 from config.reading.files import UnreadableFileError, read_bounded
 from manager.cli.conventions.errors import BadInputError, CommandError, NoAnswerError
-from manager.cli.conventions.options import DaemonOptions
+from manager.cli.conventions.options import DEFAULT_SOCKET, ConfiguredDaemonOptions, DaemonOptions
 
 ANSWER_SECONDS: Final = 10.0
 _MAX_TOKEN: Final = 64 << 10
@@ -23,6 +25,7 @@ _MAX_AUTHORITIES: Final = 4 << 20
 _MAX_ANSWER: Final = 64 << 20
 _MOST_TRIES: Final = 5
 _LONGEST_REST: Final = 5.0
+_OTHER_USER: Final = "run this as that user, such as with `sudo -u`, or ask the daemon's address with --server"
 
 Connect = Callable[[], http.client.HTTPConnection]
 
@@ -102,6 +105,8 @@ class DaemonClient:
             connection.request("GET" if content is None else "POST", target, content, headers)
             with connection.getresponse() as response:
                 answer = response.read(_MAX_ANSWER + 1)
+        except PermissionError as error:
+            raise NoDaemonError(f"only the daemon's own user may open {self.place}", _OTHER_USER) from error
         except (OSError, http.client.HTTPException) as error:
             raise NoDaemonError(f"no daemon answers on {self.place} ({_reason(error)})", self.remedy) from error
         finally:
@@ -140,10 +145,25 @@ def daemon_of(connection: DaemonOptions, seconds: float = ANSWER_SECONDS) -> Dae
         for option in ("token_file", "certificate_authority"):
             if getattr(connection, option) is not None:
                 raise BadInputError(f"--{option.replace('_', '-')} requires --server")
-        path = connection.socket
+        path = socket_of(connection)
         remedy = "is `turnstile run` running here, and api.socket this path?"
         return DaemonClient(str(path), remedy, lambda: _SocketConnection(path, seconds))
     return _remote(connection, connection.server, seconds)
+
+
+def socket_of(connection: DaemonOptions) -> Path:
+    """Return the socket to ask: as the options name it, as the environment does, or as the configuration does."""
+    configuration = connection.config if isinstance(connection, ConfiguredDaemonOptions) else None
+    if connection.socket is not None:
+        return connection.socket
+    if configuration is None:
+        return Path(os.environ.get(SOCKET_VARIABLE) or DEFAULT_SOCKET)
+    from manager.cli.conventions.configuration import configuration_of
+
+    path = configuration_of(configuration).api.socket
+    if path is None:
+        raise BadInputError(f"{configuration}: api.socket is null, so no daemon answers here; ask one with --server")
+    return path
 
 
 class _SocketConnection(http.client.HTTPConnection):
@@ -162,6 +182,7 @@ def _remote(connection: DaemonOptions, server: str, seconds: float) -> DaemonCli
     try:
         parts = urlsplit(server)
         host, port = parts.hostname, parts.port
+        (host or "").encode("idna")  # a name that cannot be looked up is a UnicodeError, which is a ValueError
     except ValueError:
         host, port, parts = None, None, urlsplit("")
     if not host or parts.scheme not in ("http", "https") or parts.query or parts.fragment or parts.username:
@@ -179,17 +200,18 @@ def _remote(connection: DaemonOptions, server: str, seconds: float) -> DaemonCli
         return DaemonClient(
             server, remedy, lambda: http.client.HTTPConnection(host, port, timeout=seconds), token, prefix
         )
-    tls = _tls(connection.certificate_authority)
+    tls = tls_of(connection.certificate_authority)
     connect = lambda: http.client.HTTPSConnection(host, port, timeout=seconds, context=tls)  # noqa: E731
     return DaemonClient(server, remedy, connect, token, prefix)
 
 
 def _is_here(host: str) -> bool:
-    """Tell whether a host is this machine, as the near end of `kubectl port-forward` is."""
+    """Return whether a host is this machine, as the near end of `kubectl port-forward` is."""
     return host in ("localhost", "::1") or host.startswith("127.")
 
 
-def _tls(authority: Path | None) -> Any:
+def tls_of(authority: Path | None) -> Any:
+    """Return how a server is verified; raises `BadInputError`."""
     import ssl
 
     if authority is None:

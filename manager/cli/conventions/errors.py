@@ -30,6 +30,11 @@ class NoAnswerError(CommandError):
     code = Exit.NO_ANSWER
 
 
+def innermost(error: BaseException) -> BaseException:
+    """Unpack a failure out of the groups that it travelled in."""
+    return innermost(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
+
+
 @contextmanager
 def refusing(*kinds: type[Exception]) -> Iterator[None]:
     """Turn these errors, which are about the user's input, into a `BadInputError` with the same message."""

@@ -37,7 +37,7 @@ class Kubeconfig(NamedTuple):
 
 
 class NoKubeconfigError(BadInputError):
-    """There is none; the message says where it was looked for."""
+    """There is no kubeconfig; the message says which paths were tried."""
 
 
 def find_kubeconfig(options: HubOptions, environment: Mapping[str, str] = os.environ, prefix: str = "--") -> Kubeconfig:
@@ -61,6 +61,14 @@ def find_kubeconfig(options: HubOptions, environment: Mapping[str, str] = os.env
             missing = tuple(each for each in paths if each not in files)
             return Kubeconfig(path, wanted, namespace, files, missing)
     raise BadInputError(f'there is no context "{wanted}" in {", ".join(str(path) for path in files)}')
+
+
+def contexts_of(options: HubOptions, environment: Mapping[str, str] = os.environ) -> list[str]:
+    """Return the names of the contexts in the files that kubectl would read; raises `BadInputError`."""
+    documents = (_document(path) for path in _candidates(options, environment) if _is_there(path))
+    listed = (document.get("contexts") for document in documents)
+    entries = (entry for contexts in listed if isinstance(contexts, list) for entry in contexts)
+    return sorted({str(entry["name"]) for entry in entries if isinstance(entry, dict) and entry.get("name")})
 
 
 def warn_missing(found: Kubeconfig) -> None:
@@ -110,7 +118,7 @@ def hub_access(
 
 
 def is_in_pod(options: HubOptions, environment: Mapping[str, str] = os.environ) -> bool:
-    """Tell whether the hub is the cluster of the pod that this runs in, as far as nothing else is said."""
+    """Return whether the hub is the cluster of the pod that this runs in, as far as nothing else is said."""
     chosen = (options.kubeconfig, options.context, environment.get("KUBECONFIG"))
     return not any(chosen) and bool(environment.get("KUBERNETES_SERVICE_HOST"))
 
@@ -149,7 +157,7 @@ def _is_there(path: Path) -> bool:
 def _document(path: Path) -> dict[str, Any]:
     import yaml
 
-    from manager.cli.conventions.bounds import check_yaml
+    from manager.cli.reading.bounds import check_yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:

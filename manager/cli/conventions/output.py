@@ -15,6 +15,7 @@ from config.names import DOMAIN
 from config.types.syntax import printable
 from manager.cli.conventions.options import Form
 from manager.cli.conventions.terminal import TerminalScreen, Tone, screen_of
+from manager.cli.display.fitting import GAP, ColumnNeed, Priority, cells, fit, padded, shortened, wrapped
 
 API_VERSION: Final = f"cli.{DOMAIN}/v1alpha2"
 
@@ -32,6 +33,8 @@ class TableColumn:
     is_wide: bool = False
     """Whether it is shown by `-o wide` alone."""
     tone: Callable[[Obj], Tone | None] = _no_tone
+    priority: Priority = Priority.USEFUL
+    """How long it is kept on a narrow terminal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +53,13 @@ class TableView:
     """What the document says besides its items."""
     key: Callable[[Obj], object] | None = None
     """Tells items apart where names do not, for --watch."""
+    gone: Callable[[Obj], str] | None = None
+    """Returns what --watch says about an item that is no longer listed; by default its name, and `gone`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One thing, told on a screen."""
+    """One thing, shown on a screen."""
 
     kind: str
     body: Obj
@@ -89,7 +94,9 @@ def rendered(result: TableView | Report, form: Form, screen: TerminalScreen) -> 
         case Form.TABLE | Form.WIDE:
             is_wide = form is Form.WIDE
             if isinstance(result, Report):
-                return result.lines(screen, is_wide)
+                lines = result.lines(screen, is_wide)
+                width = None if is_wide else screen.width
+                return lines if width is None else [part for line in lines for part in wrapped(line, width)]
             return table(result.columns, result.items, screen, is_wide=is_wide)
         case _:
             assert_never(form)
@@ -104,7 +111,7 @@ def document_of(result: TableView | Report) -> Obj:
 
 
 def as_json(document: object) -> str:
-    """Write JSON for programs that people may look at; non-ASCII characters are escaped."""
+    """Write JSON for programs that people may read; non-ASCII characters are escaped."""
     import json
 
     return json.dumps(document, indent=2)
@@ -120,34 +127,47 @@ def as_yaml(document: object) -> str:
 def table(
     columns: Sequence[TableColumn], items: Iterable[Obj], screen: TerminalScreen, *, is_wide: bool = False
 ) -> list[str]:
-    """Return the lines of a table; on a terminal, the last column is cut to the line unless more was asked for."""
+    """Return the lines of a table; on a terminal it fits into the line, unless `-o wide` asks for everything."""
     return Table(columns, screen, is_wide=is_wide).lines(items)
 
 
 class Table:
-    """A table that may grow: later rows stand under the same heads, whose columns only become wider."""
+    """A table that may grow: later rows stand under the same heads, whose columns only become wider.
+
+    The cells of later rows are those of later `columns`, which know a later time.
+    """
 
     def __init__(self, columns: Sequence[TableColumn], screen: TerminalScreen, *, is_wide: bool = False) -> None:
         self._columns = [column for column in columns if is_wide or not column.is_wide]
         self._screen = screen
         self._is_wide = is_wide
+        self._limit = None if is_wide else screen.width
         self._widths = [len(column.head) for column in self._columns]
 
-    def lines(self, items: Iterable[Obj], *, has_head: bool = True) -> list[str]:
+    def lines(
+        self, items: Iterable[Obj], *, has_head: bool = True, columns: Sequence[TableColumn] | None = None
+    ) -> list[str]:
         """Return the lines of these items."""
+        if columns is not None:
+            self._columns = [column for column in columns if self._is_wide or not column.is_wide]
         rows = [([printable(str(column.cell(item))) for column in self._columns], item) for item in items]
-        for cells, _ in rows:
-            self._widths = [max(width, len(cell)) for width, cell in zip(self._widths, cells, strict=True)]
-        head = [column.head for column in self._columns]
-        lines = [self._line(head, [Tone.STRONG] * len(head))] if has_head else []
-        return lines + [self._line(cells, [column.tone(item) for column in self._columns]) for cells, item in rows]
-
-    def _line(self, cells: Sequence[str], tones: Sequence[Tone | None]) -> str:
-        *first, last = cells
-        taken = sum(width + 2 for width in self._widths[: len(first)])
-        shown = [
-            self._screen.paint(cell.ljust(width), tone)
-            for cell, width, tone in zip(first, self._widths, tones, strict=False)
+        for row, _ in rows:
+            self._widths = [max(width, cells(cell)) for width, cell in zip(self._widths, row, strict=True)]
+        needs = [
+            ColumnNeed(len(column.head), width, column.priority)
+            for column, width in zip(self._columns, self._widths, strict=True)
         ]
-        tail = last if self._is_wide else self._screen.cut(last, taken)
-        return "  ".join([*shown, self._screen.paint(tail, tones[-1])]).rstrip()
+        fitted = fit(needs, self._limit)
+        head = [column.head for column in self._columns]
+        lines = [self._line(head, [Tone.STRONG] * len(head), fitted)] if has_head else []
+        return lines + [self._line(row, [column.tone(item) for column in self._columns], fitted) for row, item in rows]
+
+    def _line(self, row: Sequence[str], tones: Sequence[Tone | None], widths: Sequence[int | None]) -> str:
+        shown = [
+            (shortened(cell, width), tone, width)
+            for cell, tone, width in zip(row, tones, widths, strict=True)
+            if width is not None
+        ]
+        *first, last = shown
+        parts = [self._screen.paint(padded(cell, width), tone) for cell, tone, width in first]
+        return (" " * GAP).join([*parts, self._screen.paint(last[0], last[1])]).rstrip()

@@ -9,6 +9,7 @@ from manager.cli.conventions.daemon import NoDaemonError
 from manager.cli.conventions.errors import BadInputError, NoAnswerError
 from manager.cli.conventions.hub import NoKubeconfigError, find_kubeconfig, is_in_pod, warn_missing
 from manager.cli.conventions.options import DaemonOptions
+from manager.cli.conventions.progress import working
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -56,7 +57,8 @@ def read_cluster(name: str, access: "ClusterAccess", read: "Callable[[ClusterCli
             await client.close()
 
     try:
-        return asyncio.run(reading())
+        with working(f"reading {name}"):
+            return asyncio.run(reading())
     except ClusterError as error:
         raise NoAnswerError(f"{error}; check --context, the network and the user's permissions") from None
     except ValueError as error:

@@ -27,17 +27,13 @@ class TerminalScreen:
     is_terminal: bool = False
     has_colours: bool = False
     width: int | None = None
-    """Where lines are cut; None cuts nothing."""
+    """Into which lines have to fit; None limits nothing."""
+    height: int | None = None
+    """How many lines can be drawn again in place; None where the cursor cannot be moved."""
 
     def paint(self, text: str, tone: Tone | None) -> str:
         """Colour a text, where there are colours."""
         return f"{tone}{text}{_RESET}" if tone is not None and self.has_colours and text else text
-
-    def cut(self, text: str, taken: int = 0) -> str:
-        """Shorten a text that begins after `taken` columns to what is left of the line."""
-        if self.width is None or len(text) <= self.width - taken:
-            return text
-        return text[: max(0, self.width - taken - 1)] + "…"
 
 
 def screen_of(stream: TextIO | None = None, environment: Mapping[str, str] | None = None) -> TerminalScreen:
@@ -45,5 +41,9 @@ def screen_of(stream: TextIO | None = None, environment: Mapping[str, str] | Non
     variables = os.environ if environment is None else environment
     if not (stream or sys.stdout).isatty():
         return TerminalScreen()
-    has_colours = not variables.get("NO_COLOR") and variables.get("TERM") != "dumb"
-    return TerminalScreen(is_terminal=True, has_colours=has_colours, width=shutil.get_terminal_size().columns)
+    is_dumb = variables.get("TERM") == "dumb"
+    has_colours = not variables.get("NO_COLOR") and not is_dumb
+    size = shutil.get_terminal_size()
+    return TerminalScreen(
+        is_terminal=True, has_colours=has_colours, width=size.columns, height=None if is_dumb else size.lines
+    )

@@ -1,7 +1,7 @@
 """`turnstile predict -f`: predictions from plain manifests."""
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from config.api.meta import ObjectKey, object_key, parse_time
@@ -11,14 +11,17 @@ from engine.objects.convert import normalize
 from engine.objects.unsupported import COLD_START
 from engine.objects.webhook_rules import find_refusals
 from engine.prediction.predict import predict
+from engine.versions.gates import parse_feature_gates
+from engine.versions.profiles import profile_of
 from engine.vocabulary.decision import Prediction
-from engine.vocabulary.features import parse_feature_gates
-from manager.cli.conventions.manifests import Manifest, ManifestError
-from manager.cli.predict.objects import load_manifests
+from manager.cli.predict.objects import is_unmodelled, load_manifests
 from manager.cli.predict.options import KueueOptions
+from manager.cli.reading.manifests import Manifest, ManifestError
 
 DEFAULT_STRATEGIES = "default"
 _NOT_STORABLE = "not-storable"
+_UNMODELLED_KIND = "unmodelled-kind"
+_QUOTA_AUTOMATION = "multikueue-quota-automation"
 _REFUSED = "refused by Kueue's API validation"
 
 
@@ -28,7 +31,8 @@ def predict_manifests(
     """Return the predictions for one workload, or for every pending one, each as if it were alone."""
     manifests = load_manifests(files)
     configuration = read_configuration(manifests, kueue)
-    model = ClusterModel(configuration)
+    sees_topology = any(manifest.raw.get("kind") == "Topology" for manifest in manifests)
+    model = ClusterModel(configuration, sees_topology=sees_topology)
     for manifest in manifests:
         try:
             model.apply(manifest.raw)
@@ -46,10 +50,22 @@ def labels_of(manifests: Sequence[Manifest], configuration: KueueConfiguration) 
     refused = (
         f"{_NOT_STORABLE}: {manifest.raw['kind']} {object_key(manifest.raw)}: {refusal} ({_REFUSED})"
         for manifest in manifests
-        if not manifest.is_configuration
+        if not manifest.is_configuration and not is_unmodelled(manifest.raw)
         for refusal in find_refusals(normalize(manifest.raw), configuration.gates)
     )
-    return (*refused, f"{COLD_START.feature}: {COLD_START.detail}")
+    noted = (note for manifest in manifests for note in _notes(manifest))
+    return (*refused, *noted, f"{COLD_START.feature}: {COLD_START.detail}")
+
+
+def _notes(manifest: Manifest) -> Iterator[str]:
+    """Yield what an object means for the answer that is no part of Kueue's scheduling."""
+    raw = manifest.raw
+    if manifest.is_configuration:
+        return
+    if is_unmodelled(raw):
+        yield f"{_UNMODELLED_KIND}: {raw['kind']} {object_key(raw)} ({raw['apiVersion']}) is not read"
+    if raw["kind"] == "MultiKueueConfig" and (raw.get("spec") or {}).get("quotaManagement") == "Automated":
+        yield f"{_QUOTA_AUTOMATION}: MultiKueueConfig {object_key(raw)} lets Kueue change quotas of the hub by itself"
 
 
 def read_time(text: str, option: str = "--now") -> int:
@@ -66,9 +82,10 @@ def read_configuration(manifests: Sequence[Manifest], kueue: KueueOptions) -> Ku
     if len(found) > 1:
         sources = ", ".join(manifest.source for manifest in found)
         raise ManifestError(f"{sources}: more than one Kueue Configuration")
+    profile = profile_of(kueue.kueue_version)
     gates = None if kueue.feature_gates is None else parse_feature_gates(kueue.feature_gates)
     try:
-        configuration = KueueConfiguration.from_raw(found[0].raw if found else {}, gates)
+        configuration = KueueConfiguration.from_raw(found[0].raw if found else {}, gates, profile)
     except ValueError as error:
         raise ManifestError(f"{found[0].source}: Configuration: {error}" if found else str(error)) from None
     strategies = kueue.fair_sharing

@@ -14,7 +14,7 @@ FILES_HELP = "File or directory of manifests, or - for standard input; repeatabl
 class PredictionInput:
     """What to predict from: manifests, or scenarios line by line."""
 
-    files: Annotated[list[str] | None, typer.Option("--filename", "-f", help=FILES_HELP)] = None
+    files: Annotated[list[str] | None, typer.Option("--filename", "-f", metavar="PATH", help=FILES_HELP)] = None
     batch: Annotated[
         bool, typer.Option("--batch", help="Read one scenario per line from standard input; print one answer per line.")
     ] = False
@@ -30,11 +30,20 @@ class PredictionInput:
 class KueueOptions:
     """The clock and the configuration of the Kueue whose decisions are made here."""
 
-    now: Annotated[str | None, typer.Option(help="The start time, RFC 3339; by default the current time.")] = None
+    now: Annotated[
+        str | None, typer.Option(metavar="TIME", help="The start time, RFC 3339; by default the current time.")
+    ] = None
+    kueue_version: Annotated[
+        str | None,
+        typer.Option(metavar="VERSION", help="The version of Kueue whose rules decide, such as v0.18.3."),
+    ] = None
     feature_gates: Annotated[
-        str | None, typer.Option(help="Kueue's feature gates, such as PriorityBoost=true,PartialAdmission=false.")
+        str | None,
+        typer.Option(metavar="GATES", help="Kueue's feature gates, such as PriorityBoost=true,PartialAdmission=false."),
     ] = None
     fair_sharing: Annotated[
         str | None,
-        typer.Option(help="Enable fair sharing: `default`, or its preemption strategies, comma-separated."),
+        typer.Option(
+            metavar="STRATEGIES", help="Enable fair sharing: `default`, or its preemption strategies, comma-separated."
+        ),
     ] = None

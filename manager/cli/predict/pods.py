@@ -9,25 +9,41 @@ from manager.cli.conventions.errors import BadInputError, refusing
 from manager.cli.conventions.optiongroups import with_option_groups
 from manager.cli.conventions.options import Presentation
 from manager.cli.conventions.output import show
+from manager.cli.conventions.progress import working
 from manager.cli.predict.options import PredictionInput
 
 
 class ModeOption(StrEnum):
-    """`engine.pods.values.values.SchedulerMode`, spelt out here so that no other command need load the engine."""
+    """`config.types.choices.PodForecastMode`, spelt out here so that no other command need load the configuration."""
 
-    V1_37 = "1.37"
-    V1_36 = "1.36"
+    V1_37 = "v1.37"
+    V1_36 = "v1.36"
     KEP = "kep"
+
+
+def _mode(text: str) -> ModeOption:
+    """Read a mode as the configuration spells it; without the `v` as well, which was the spelling before."""
+    try:
+        return ModeOption(f"v{text}" if text[:1].isdecimal() else text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not one of {', '.join(ModeOption)}") from None
 
 
 @with_option_groups
 def predict_pods(
     *,
     given: PredictionInput,
-    pod: Annotated[str | None, typer.Option(help="NAMESPACE/NAME of the only Pod to predict.")] = None,
-    pod_group: Annotated[str | None, typer.Option(help="NAMESPACE/NAME of the only PodGroup to predict.")] = None,
+    pod: Annotated[str | None, typer.Option(metavar="NAMESPACE/NAME", help="The only Pod to predict.")] = None,
+    pod_group: Annotated[
+        str | None, typer.Option(metavar="NAMESPACE/NAME", help="The only PodGroup to predict.")
+    ] = None,
     mode: Annotated[
-        ModeOption, typer.Option(help="Whose rules: a release of kube-scheduler, or KEP-5710 as written.")
+        ModeOption,
+        typer.Option(
+            parser=_mode,
+            metavar="|".join(ModeOption),
+            help="Whose rules: a release of kube-scheduler, or KEP-5710 with the delayed preemption that was dropped.",
+        ),
     ] = ModeOption.V1_37,
     presentation: Presentation,
 ) -> None:
@@ -45,6 +61,6 @@ def predict_pods(
     files = given.required_files()
     if pod is not None and pod_group is not None:
         raise BadInputError("--pod and --pod-group exclude each other; give only one")
-    with refusing(ValueError):
-        forecasts = forecast_manifests(files, pod=pod, pod_group=pod_group, mode=SchedulerMode(mode.value))
+    with refusing(ValueError), working("predicting"):
+        forecasts = forecast_manifests(files, pod=pod, pod_group=pod_group, mode=SchedulerMode(mode.removeprefix("v")))
     show(report_of(forecasts), presentation.output)

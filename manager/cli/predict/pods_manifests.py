@@ -3,6 +3,7 @@
 import difflib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Final
 
 from config.api.meta import ObjectKey
 from engine.pods.predict import predict_group, predict_pod
@@ -10,7 +11,11 @@ from engine.pods.reading.validation import Diagnostic, diagnose, is_examined
 from engine.pods.state.model import KINDS, PodModel
 from engine.pods.values.answer import PodForecast, UnitKind
 from engine.pods.values.values import SchedulerMode
-from manager.cli.conventions.manifests import Manifest, ManifestError, read_manifests
+from manager.cli.reading.manifests import Manifest, ManifestError, read_manifests
+
+KEP_DROPPED: Final = (
+    "mode kep follows KEP-5710 as it was designed: upstream dropped delayed preemption, and no release behaves so"
+)
 
 
 def forecast_manifests(
@@ -23,7 +28,9 @@ def forecast_manifests(
         for manifest in manifests:
             if manifest.raw["kind"] == kind:
                 _apply(model, manifest)
-    remarks = list(_remarks(model, manifests))
+    remarks = [*map(str, _remarks(model, manifests))]
+    if mode is SchedulerMode.KEP:
+        remarks.append(KEP_DROPPED)
     for error in model.dangling():
         raise error
     asked = _asked(model, pod, pod_group)
@@ -53,8 +60,8 @@ def _remarks(model: PodModel, manifests: Iterable[Manifest]) -> Iterator[Diagnos
             raise ManifestError(f"{manifest.source}: {error}") from None
 
 
-def _with_remarks(forecast: PodForecast, remarks: Sequence[Diagnostic]) -> PodForecast:
-    return replace(forecast, warnings=(*forecast.warnings, *map(str, remarks)))
+def _with_remarks(forecast: PodForecast, remarks: Sequence[str]) -> PodForecast:
+    return replace(forecast, warnings=(*forecast.warnings, *remarks))
 
 
 def _asked(model: PodModel, pod: str | None, pod_group: str | None) -> list[tuple[UnitKind, ObjectKey]]:

@@ -19,6 +19,7 @@ from engine.pods.values.explanation import NodeVerdict, ReprieveStep
 from engine.pods.values.load import Shortage
 from manager.cli.conventions.output import Report, TableColumn, table
 from manager.cli.conventions.terminal import TerminalScreen
+from manager.cli.display.fitting import Priority
 
 _NAMES: Final = {UnitKind.POD: "pod", UnitKind.POD_GROUP: "podgroup.scheduling.k8s.io"}
 
@@ -209,10 +210,10 @@ def _shortage(shortage: Shortage) -> dict[str, Any]:
 
 
 _COLUMNS: Final = (
-    TableColumn("KIND", lambda each: each["kind"]),
-    TableColumn("NAME", lambda each: each["name"]),
-    TableColumn("RESULT", lambda each: each["result"]),
+    TableColumn("KIND", lambda each: each["kind"], priority=Priority.EXTRA),
+    TableColumn("NAME", lambda each: each["name"], priority=Priority.ESSENTIAL),
+    TableColumn("RESULT", lambda each: each["result"], priority=Priority.ESSENTIAL),
     TableColumn("EVICTED UNITS", lambda each: len(each["units"])),
-    TableColumn("PODS", lambda each: len(each["victims"])),
+    TableColumn("PODS", lambda each: len(each["victims"]), priority=Priority.ESSENTIAL),
     TableColumn("NODES", lambda each: _nodes(each) or "-"),
 )

@@ -8,9 +8,14 @@ from config.api.quantity import format_amount, format_request
 from config.names import KUEUE_GROUP
 from config.types.syntax import printable
 from engine.reporting.explanation import NominationExplanation, QueueTally, QuotaLevel, ResourceTrial, UnsuitableFlavor
-from engine.vocabulary.decision import PodSetPrediction, Prediction
+from engine.vocabulary.decision import Outcome, PodSetPrediction, Prediction
+from engine.vocabulary.topology import DelayedTopology
 from manager.cli.conventions.output import Report, TableColumn, table
 from manager.cli.conventions.terminal import TerminalScreen
+from manager.cli.display.fitting import Priority
+
+_MOST_DOMAINS: Final = 12
+"""So many domains are listed in a sentence; data has all of them."""
 
 
 def report_of(predictions: Sequence[Prediction]) -> Report:
@@ -82,6 +87,7 @@ def _sentences(prediction: Prediction) -> Iterator[str]:
         yield prediction.message
     for name, count in prediction.reduced_counts.items():
         yield f"pod set {name} would run with {count} pods"
+    yield from _places(prediction)
     for victim in prediction.victims:
         cost = f" at a cost of {victim.cost}" if victim.cost else ""
         yield f"would preempt {victim.key} in ClusterQueue {victim.cluster_queue} ({victim.reason}){cost}"
@@ -92,6 +98,22 @@ def _sentences(prediction: Prediction) -> Iterator[str]:
         yield f"note: {label}"
     if prediction.explanation is not None:
         yield from _explain(prediction.explanation)
+
+
+def _places(prediction: Prediction) -> Iterator[str]:
+    """Say where pods go; what Kueue only keeps for a workload that it cannot place is not a place."""
+    after = {Outcome.ADMIT: "", Outcome.PREEMPT: ", once the victims are gone"}.get(prediction.outcome)
+    if after is None:
+        return
+    for pod_set in prediction.pod_sets:
+        if pod_set.delayed_topology is DelayedTopology.PENDING:
+            yield f"pod set {pod_set.name} gets its nodes later"
+        if pod_set.topology is not None:
+            domains = pod_set.topology.domains
+            listed = ", ".join(f"{'/'.join(values)}: {count}" for values, count in domains[:_MOST_DOMAINS])
+            more = f" and {len(domains) - _MOST_DOMAINS} more" if len(domains) > _MOST_DOMAINS else ""
+            level = pod_set.topology.levels[-1]
+            yield f"pod set {pod_set.name} goes to {level} {listed or 'no domain'}{more}{after}"
 
 
 def _explain(explanation: NominationExplanation) -> Iterator[str]:
@@ -145,7 +167,19 @@ def _pod_set(pod_set: PodSetPrediction) -> dict[str, Any]:
         "usage": {resource: format_request(resource, amount) for resource, amount in pod_set.usage.items()},
         "modes": {resource: str(mode) for resource, mode in pod_set.modes.items()},
         "borrowLevels": dict(pod_set.borrow_levels),
+        **_topology(pod_set),
     }
+
+
+def _topology(pod_set: PodSetPrediction) -> dict[str, Any]:
+    """Return where the pods of a pod set go, as far as topology plays a part."""
+    found: dict[str, Any] = {}
+    if pod_set.topology is not None:
+        domains = [{"values": list(values), "count": count} for values, count in pod_set.topology.domains]
+        found["topology"] = {"levels": list(pod_set.topology.levels), "domains": domains}
+    if pod_set.delayed_topology is not None:
+        found["delayedTopology"] = str(pod_set.delayed_topology)
+    return found
 
 
 def _step(step: ResourceTrial | UnsuitableFlavor) -> dict[str, Any]:
@@ -192,10 +226,12 @@ def _tallies(tallies: Iterable[QueueTally]) -> Iterator[dict[str, Any]]:
 
 
 _COLUMNS: Final = (
-    TableColumn("WORKLOAD", lambda each: each["workload"]),
+    TableColumn("WORKLOAD", lambda each: each["workload"], priority=Priority.ESSENTIAL),
     TableColumn("CLUSTERQUEUE", lambda each: each["clusterQueue"] or "-"),
-    TableColumn("OUTCOME", lambda each: each["outcome"]),
+    TableColumn("OUTCOME", lambda each: each["outcome"], priority=Priority.ESSENTIAL),
     TableColumn("FLAVORS", lambda each: _flavors(each) or "-"),
-    TableColumn("BORROWS", lambda each: "-" if each["borrowing"] is None else each["borrowing"]),
-    TableColumn("VICTIMS", lambda each: len(each["victims"])),
+    TableColumn(
+        "BORROWS", lambda each: "-" if each["borrowing"] is None else each["borrowing"], priority=Priority.EXTRA
+    ),
+    TableColumn("VICTIMS", lambda each: len(each["victims"]), priority=Priority.ESSENTIAL),
 )

@@ -10,6 +10,7 @@ from manager.cli.conventions.errors import refusing
 from manager.cli.conventions.optiongroups import with_option_groups
 from manager.cli.conventions.options import Presentation
 from manager.cli.conventions.output import show
+from manager.cli.conventions.progress import working
 from manager.cli.predict.options import FILES_HELP, KueueOptions
 
 
@@ -23,13 +24,14 @@ class VictimsOption(StrEnum):
 @with_option_groups
 def simulate(
     *,
-    files: Annotated[list[str], typer.Option("--filename", "-f", help=FILES_HELP)],
-    cycles: Annotated[int, typer.Option(min=1, help="Stop after this many scheduling cycles.")] = 20,
+    files: Annotated[list[str], typer.Option("--filename", "-f", metavar="PATH", help=FILES_HELP)],
+    cycles: Annotated[int, typer.Option(min=1, metavar="NUMBER", help="Stop after this many scheduling cycles.")] = 20,
     victims: Annotated[
         VictimsOption, typer.Option(help="Whether evicted workloads release their quota before the next cycle.")
     ] = VictimsOption.RELEASED,
     until: Annotated[
-        str | None, typer.Option(help="Advance the clock up to this time while nothing else happens, RFC 3339.")
+        str | None,
+        typer.Option(metavar="TIME", help="Advance the clock up to this time while nothing else happens, RFC 3339."),
     ] = None,
     kueue: KueueOptions,
     presentation: Presentation,
@@ -39,7 +41,7 @@ def simulate(
     from manager.cli.simulate.manifests import simulate_manifests
     from manager.cli.simulate.report import report_of
 
-    with refusing(ValueError):
+    with refusing(ValueError), working("simulating"):
         result = simulate_manifests(
             files, kueue, cycles=cycles, victims=Victims(victims), until=until, current_time_ns=time.time_ns()
         )

@@ -13,6 +13,7 @@ from engine.reporting.status_writes import StatusWrite
 from engine.vocabulary.decision import Outcome
 from manager.cli.conventions.output import Report, TableColumn, table
 from manager.cli.conventions.terminal import TerminalScreen
+from manager.cli.display.fitting import Priority
 
 _ENDINGS = {
     Ending.NO_HEADS: "no workload is left to schedule",
@@ -158,11 +159,11 @@ def _names(keys_of: Mapping[str, Sequence[ObjectKey]]) -> dict[str, list[str]]:
 
 
 _COLUMNS: Final = (
-    TableColumn("CYCLE", lambda each: each["cycle"]),
-    TableColumn("WORKLOAD", lambda each: each["workload"]),
+    TableColumn("CYCLE", lambda each: each["cycle"], priority=Priority.ESSENTIAL),
+    TableColumn("WORKLOAD", lambda each: each["workload"], priority=Priority.ESSENTIAL),
     TableColumn("CLUSTERQUEUE", lambda each: each["clusterQueue"]),
-    TableColumn("OUTCOME", lambda each: each["outcome"]),
+    TableColumn("OUTCOME", lambda each: each["outcome"], priority=Priority.ESSENTIAL),
     TableColumn("FLAVORS", lambda each: _flavors(each) or "-"),
     TableColumn("VICTIMS", lambda each: _victims(each) or "-"),
-    TableColumn("THEN", lambda each: each["place"] or "-"),
+    TableColumn("THEN", lambda each: each["place"] or "-", priority=Priority.EXTRA),
 )

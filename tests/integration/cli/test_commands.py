@@ -1,10 +1,14 @@
 """The commands beside a running daemon: on its socket, on an address, and from the hub where no daemon answers."""
 
+import asyncio
 import json
 from pathlib import Path
 
 import yaml
+from typer.testing import CliRunner
 
+from config.names import CONFIG_API_VERSION, CONFIG_FILE_VARIABLE, CONFIG_KIND
+from manager.cli.app import app
 from manager.cli.conventions.output import API_VERSION
 from tests.integration.orchestrator.world import World, running
 from tests.screens.camera import Camera, beside
@@ -116,12 +120,30 @@ async def test_the_hub_answers_where_no_daemon_does(tmp_path: Path) -> None:
         ]
         assert "gate      open on w1 since " in "\n".join(explanation)
         told = (await camera.run("timeline", "team/wl")).stdout
-        assert "showing only what the hub's object says: no journal is kept\n" in told
+        assert (
+            "showing only what the hub's object says: the daemon keeps the journal, and does not answer; "
+            "--journal FILE reads it, or a copy of it\n"
+        ) in told
         assert [line.split()[2] for line in told.splitlines()[3:]] == ["Created", "QuotaReserved", "GateOpened"]
         assert (await camera.run("status")).stdout.splitlines()[1:3] == [
             "daemon     does not answer",
             "workers    2 of 2 connected",
         ]
+
+
+async def test_the_configuration_says_which_journal_to_read_where_no_daemon_answers(tmp_path: Path) -> None:
+    async with running(tmp_path, "w1") as made:
+        made.queue("wl")
+        await made.settled()
+        file = tmp_path / "turnstile.yaml"
+        document = {"apiVersion": CONFIG_API_VERSION, "kind": CONFIG_KIND, "journal": {"path": "/var/lib/j.db"}}
+        file.write_text(json.dumps(document))
+        runner = CliRunner(env={"HOME": "/none", "KUBECONFIG": "", CONFIG_FILE_VARIABLE: str(file)})
+        hub = ("--kubeconfig", str(made.hub.local.kubeconfig_path), "--socket", str(tmp_path / "none"))
+        result = await asyncio.to_thread(runner.invoke, app, ["timeline", "team/wl", *hub])
+        assert result.exit_code == 0
+        want = f"the daemon does not answer; its journal is /var/lib/j.db by {file}: --journal /var/lib/j.db reads it"
+        assert result.stderr.splitlines()[-1] == f"showing only what the hub's object says: {want}"
 
 
 async def test_what_the_hub_does_not_have_is_one_sentence(tmp_path: Path) -> None:
@@ -152,3 +174,30 @@ async def test_text_of_a_cluster_moves_no_cursor(tmp_path: Path) -> None:
             for form in ("table", "wide", "json", "yaml"):
                 screen = (await camera.run("explain", "team/wl", "-o", form)).stdout
                 assert screen.replace("\n", "").isprintable()
+
+
+async def test_finished_workloads_are_listed_if_asked_for(tmp_path: Path) -> None:
+    async with running(tmp_path, "w1") as made:
+        made.queue("wl")
+        await made.settled()
+        made.hub.finish("wl")
+        await made.settled()
+        async with beside(made, tmp_path) as camera:
+            for place in (camera, without_daemon(made, tmp_path)):
+                listed = (await place.run("status", "workloads", "-A", "-o", "name")).stdout
+                assert "workload.kueue.x-k8s.io/wl" not in listed
+                told = (await place.run("status", "workloads", "-A", "--finished", "-o", "json")).stdout
+                (item,) = json.loads(told[told.index("{\n") :])["items"]
+                assert (item["name"], item["phase"]) == ("wl", "Finished")
+
+
+async def test_the_socket_is_that_of_the_environment_or_of_the_configuration(tmp_path: Path) -> None:
+    async with running(tmp_path, "w1") as made, beside(made, tmp_path) as camera:
+        socket = camera.hidden[1]
+        configuration = tmp_path / "turnstile.yaml"
+        head = {"apiVersion": "config.multikueue-turnstile.dev/v1alpha1", "kind": "Configuration"}
+        configuration.write_text(json.dumps({**head, "api": {"socket": socket}}))
+        asking = Camera(tmp_path, ("--config", str(configuration)))
+        assert (await asking.run("status")).stdout.startswith("daemon     0.1.0 acts for ")
+        asking = Camera(tmp_path, variables={"TURNSTILE_SOCKET": socket})
+        assert (await asking.run("status")).stdout.startswith("daemon     0.1.0 acts for ")

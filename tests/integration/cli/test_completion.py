@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from manager.cli.ask import completion
+from manager.cli.conventions import completion
 from tests.integration.orchestrator.world import running
 from tests.screens.camera import ROOT, beside
 
@@ -104,6 +104,30 @@ async def test_workloads_are_completed_from_the_hub_or_not_at_all(
         assert await asyncio.to_thread(completion.complete_workload, typed, "team/t") == []
 
 
-async def test_a_script_of_completion_is_printed(tmp_path: Path) -> None:
-    environment = installed(tmp_path) | {"SHELL": "/bin/bash", "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
-    assert "complete -o default -F" in await output(environment, "turnstile", "--show-completion", "bash")
+@pytest.mark.parametrize(
+    ("shell", "line"),
+    [("bash", "complete -o default -F"), ("zsh", "#compdef turnstile"), ("fish", "complete --command turnstile")],
+)
+async def test_the_script_of_each_shell_is_printed_or_installed(tmp_path: Path, shell: str, line: str) -> None:
+    environment = installed(tmp_path) | {"SHELL": "/bin/bash"}
+    printed = await output(environment, "turnstile", "completion", shell)
+    assert line in printed
+    told = await output(environment, "turnstile", "completion", shell, "--install")
+    path = Path(told.removeprefix("installed in ").partition(";")[0])
+    assert path.is_relative_to(tmp_path)
+    assert line in await asyncio.to_thread(path.read_text)
+
+
+async def test_namespaces_workers_and_contexts_are_completed(tmp_path: Path) -> None:
+    async with running(tmp_path, "w1") as made:
+        made.queue("training")
+        await made.settled()
+        environment = installed(tmp_path) | {"KUBECONFIG": str(made.hub.local.kubeconfig_path)}
+        async with beside(made, tmp_path) as camera:
+            complete = ("kubectl_complete-turnstile",)
+            asked = (*complete, "status", *camera.hidden)
+            assert await output(environment, *asked, "-n", "") == "team\n:4\n"
+            assert await output(environment, *asked, "--context", "") == "hub\n:4\n"
+            environment["TURNSTILE_SOCKET"] = camera.hidden[1]
+            assert await output(environment, *complete, "worker", "remove", "w") == "w1\n:4\n"
+            assert await output(environment, *complete, "doctor", "--worker", "") == "w1\n:4\n"

@@ -12,6 +12,7 @@ from typer.testing import CliRunner, Result
 from localcluster.cluster import LocalCluster
 from manager.cli.app import app
 from manager.onboarding.objects import cluster as multikueue_cluster
+from workerclient.operator.kubeconfig import RUN_BY_HAND
 
 SECRET = "planted-secret"
 NO_DAEMON = ("status", "--socket", "none")
@@ -84,8 +85,7 @@ async def test_an_exec_plugin_that_fails(tmp_path: Path, arguments: tuple[str, .
     line = result.stderr.splitlines()[-1]
     assert line.startswith("error: ")
     assert line.endswith(
-        f'kubeconfig {path}: "u" cannot authenticate: the exec plugin "{plugin}" ended with exit code 1; '
-        "run the command by hand to see why"
+        f'kubeconfig {path}: "u" cannot authenticate: the exec plugin "{plugin}" ended with exit code 1; {RUN_BY_HAND}'
     )
     assert SECRET not in result.stderr
     assert "Traceback" not in result.stderr

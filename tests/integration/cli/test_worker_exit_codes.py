@@ -74,3 +74,12 @@ async def test_an_operation_that_cannot_be_done(tmp_path: Path) -> None:
     assert result.stderr == (
         "error: the hub has no Secret turnstile-system/w1; create it with `turnstile worker add w1`\n"
     )
+
+
+async def test_a_worker_that_the_hub_does_not_have(tmp_path: Path) -> None:
+    async with LocalCluster("hub", tmp_path / "hub") as hub:
+        result = await worker(hub.kubeconfig_path, "remove", "worker-9")
+    assert (result.exit_code, result.stderr) == (
+        2,
+        "error: the hub has no worker worker-9; `turnstile worker list` names those it has\n",
+    )

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from localcluster.serving.auth import Allow, Attributes
+from localcluster.access.auth import Allow, Attributes
 
 FOLDER = Path(__file__).resolve().parents[3] / "deploy" / "rbac"
 

@@ -76,7 +76,7 @@ async def test_a_model_that_recovers_is_asked_again(tmp_path: Path) -> None:
         assert world.cost() == "5"
 
 
-async def test_an_object_that_makes_no_sense_is_named_and_the_others_go_on(tmp_path: Path) -> None:
+async def test_an_object_that_is_malformed_is_named_and_the_others_go_on(tmp_path: Path) -> None:
     kinds = (*(kind for kind in all_kinds() if (kind.group, kind.kind) != ("batch", "Job")), ANY_JOB)
     async with cost_world(tmp_path, kinds=kinds) as world:
         world.submit("bad", preempted=1)

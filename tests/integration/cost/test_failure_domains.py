@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from config.sections.sections import Logging
+from config.sections.process import Logging
 from config.types.choices import CostPlace
 from localcluster.serving.faults import RawAnswer
 from manager.cost.fleet import CostCluster
@@ -13,7 +13,7 @@ from manager.logging.logs import configure_logging
 from tests.integration.cost.jobs import cost, submit
 from tests.integration.orchestrator.world import world
 from tests.support.odd_answers import FEW_ODD_ANSWERS
-from workerclient.cluster import ConnectionState
+from workerclient.objects.connection_report import ConnectionState
 
 COSTS = {"enabled": True, "clusters": ("Workers",)}
 

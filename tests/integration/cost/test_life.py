@@ -86,7 +86,7 @@ async def test_without_a_refresh_only_changes_count(tmp_path: Path) -> None:
         assert world.cost() is None
 
 
-async def test_somebody_elses_boost_is_left_alone_and_told(tmp_path: Path) -> None:
+async def test_a_boost_of_another_client_is_left_alone_and_reported(tmp_path: Path) -> None:
     async with cost_world(tmp_path) as world:
         world.propagation = CostPropagation(bridges=True)
         world.submit(preempted=1)

@@ -13,8 +13,9 @@ import aiohttp
 import pytest
 import yaml
 
+from localcluster.access.auth import TokenUser
 from localcluster.cluster import LocalCluster
-from localcluster.serving.auth import TokenUser
+from manager.app.reloading import STAYS_IN_FORCE
 from tests.integration.cost.controller_process import CONFIGURATION, create_job, logged, start
 from tests.integration.orchestrator.daemon_process import ended
 from tests.integration.orchestrator.reloading import OTHER_TOKEN, watches
@@ -134,6 +135,6 @@ async def test_a_wrong_file_changes_nothing_and_is_told_and_counted(
         before = watches(costs.workers["w1"])
         line = await costs.reload("configuration.refused", **changes)
         assert want in line["problem"]
-        assert line["message"] == "the configuration that was read before stays in force"
+        assert line["message"] == STAYS_IN_FORCE
         assert 'turnstile_config_reloads_total{result="failure"} 1.0' in await costs.metrics()
         assert watches(costs.workers["w1"]) == before

@@ -30,7 +30,7 @@ def test_each_role_is_bound_under_its_name(name: str) -> None:
 
 
 def is_all_used(rules: tuple[Recorded, ...]) -> bool:
-    """Tell whether every verb was used; two roles may grant the same."""
+    """Return whether every verb was used; two roles may grant the same."""
     used = {use for rule in rules for use in rule.used}
     return used == {grant for rule in rules for grant in rule.granted}
 

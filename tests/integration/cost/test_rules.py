@@ -85,7 +85,7 @@ async def test_r5_only_the_annotation_of_the_job_is_written(tmp_path: Path) -> N
         assert world.workload_annotations() == {}
 
 
-async def test_r6_132_two_looks_one_patch(tmp_path: Path) -> None:
+async def test_r6_132_two_reconciles_one_patch(tmp_path: Path) -> None:
     async with cost_world(tmp_path) as world:
         world.submit(preempted=1)
         patches = world.counted("jobs", ("patch",))["patch"]

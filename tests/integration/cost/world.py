@@ -13,10 +13,10 @@ from config.sections.sections import KubeconfigPolicy
 from engine.cost.facts import QUEUE_LABEL
 from engine.cost.models import CostModel, reference
 from engine.cost.rules import CostPolicy
+from localcluster.access.auth import Allow
 from localcluster.kinds.kinds import ServedKind
 from localcluster.kueue.profile import CURRENT, KueueProfile
 from localcluster.kueue.stand_in import LocalKueue
-from localcluster.serving.auth import Allow
 from localcluster.serving.faults import Fault, Latency
 from manager.cost.controller import CostController, CostSettings
 from manager.cost.metrics import CostMetrics

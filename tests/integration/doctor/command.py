@@ -16,5 +16,7 @@ async def doctor(made: World, directory: Path, *arguments: str) -> Result:
     """Run the command, which has the system's clock, on clusters that have it as well."""
     for cluster in (made.hub, *made.workers.values()):
         cluster.clock.skew = timedelta(seconds=time.time() - made.clock.now_ns() / 1e9)
-    file = write_configuration(made, directory / "turnstile.yaml")
+    given = made.options.get("workers", [])
+    workers = [{"name": each["name"], "kueueConfiguration": each["kueue_configuration"]} for each in given]
+    file = write_configuration(made, directory / "turnstile.yaml", workers=workers)
     return await asyncio.to_thread(CliRunner().invoke, app, ["doctor", "--config", str(file), *arguments])

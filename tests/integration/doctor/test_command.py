@@ -1,5 +1,6 @@
 """`turnstile doctor`: what it prints, and how it exits."""
 
+import asyncio
 import json
 import time
 from pathlib import Path
@@ -8,19 +9,25 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
+from config.api.meta import ObjectKey
+from gates.diagnosis.objects import queue_missing
 from localcluster.cluster import Partition
 from manager.cli.app import app
 from tests.integration.doctor.command import doctor
 from tests.integration.doctor.wards import change_kubeconfig, token_until, ward
 from tests.integration.orchestrator.kueue import KUEUE
 
+KUEUES = "Kueue: hub v0.20 or later (schema), w1 v0.20 or later (schema), w2 v0.20 or later (schema)"
+
 
 async def test_nothing_is_found(tmp_path: Path) -> None:
     async with ward(tmp_path, "w1", "w2") as made:
         result = await doctor(made, tmp_path)
-        assert (result.exit_code, result.stdout) == (0, "nothing found on hub, w1, w2\n"), result.stderr
+        assert result.exit_code == 0, result.stderr
+        assert result.stdout.splitlines() == [KUEUES, "no problems: 37 checks on 3 clusters (hub, w1, w2)"]
         as_data = json.loads((await doctor(made, tmp_path, "-o", "json")).stdout)
         assert (as_data["kind"], as_data["clusters"], as_data["items"]) == ("FindingList", ["hub", "w1", "w2"], [])
+        assert as_data["checks"] == 37
 
 
 async def test_findings_are_printed_with_their_remedies_and_one_worker_can_be_asked_for(tmp_path: Path) -> None:
@@ -29,16 +36,33 @@ async def test_findings_are_printed_with_their_remedies_and_one_worker_can_be_as
         result = await doctor(made, tmp_path)
         assert result.exit_code == 1, result.stderr
         assert result.stdout.splitlines() == [
-            "w1: error: queues: LocalQueue team/main is missing there: jobs of that queue never start there",
+            f"w1: error: queues: {queue_missing(ObjectKey('team', 'main'))}",
             "  remedy: create it on the worker, with a ClusterQueue that has quota",
-            "1 finding(s) on hub, w1, w2",
+            KUEUES,
+            "1 finding(s): 37 checks on 3 clusters (hub, w1, w2)",
         ]
         healthy = await doctor(made, tmp_path, "--worker", "w2")
-        assert (healthy.exit_code, healthy.stdout) == (0, "nothing found on hub, w2\n")
-        names = await doctor(made, tmp_path, "-o", "name")
-        assert names.stdout == "w1/queues\n"
+        assert (healthy.exit_code, healthy.stdout) == (
+            0,
+            "Kueue: hub v0.20 or later (schema), w2 v0.20 or later (schema)\n"
+            "no problems: 23 checks on 2 clusters (hub, w2)\n",
+        )
         as_yaml = await doctor(made, tmp_path, "-o", "yaml")
         assert "topic: queues" in as_yaml.stdout
+
+
+async def test_without_a_configuration_file_the_hub_of_the_kubeconfig_is_examined(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("manager.cli.conventions.configuration.CONFIG_FILE", str(tmp_path / "none.yaml"))
+    monkeypatch.delenv("TURNSTILE_CONFIG", raising=False)
+    async with ward(tmp_path, "w1", "w2") as made:
+        made["w1"].delete("localqueues", "main", KUEUE)
+        arguments = ["doctor", "--kubeconfig", str(made.hub.local.kubeconfig_path)]
+        result = await asyncio.to_thread(CliRunner().invoke, app, arguments)
+    assert result.stderr.startswith(f"{tmp_path}/none.yaml does not exist; using the defaults and the hub of context ")
+    assert "w1: error: queues: LocalQueue team/main is missing there" in result.stdout
+    assert result.stdout.splitlines()[-1].endswith(" on 3 clusters (hub, w1, w2)")
 
 
 async def test_a_hub_that_does_not_answer_is_exit_code_3(tmp_path: Path) -> None:

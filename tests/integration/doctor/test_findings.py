@@ -9,11 +9,15 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
+from config.api.meta import ObjectKey
 from config.names import CONTROLLER_NAME, MULTIKUEUE_NAME
+from gates.diagnosis.capabilities import GATES_UNKNOWN, gates_ignored
 from gates.diagnosis.finding import Finding, Topic
+from gates.diagnosis.objects import names_taken, namespace_missing, queue_missing
+from gates.model.texts import GATES_NOT_KNOWN_YET
 from localcluster.catalogue.registry import all_kinds
 from localcluster.cluster import Partition
-from localcluster.store.store import WriteOptions
+from localcluster.store.write_options import WriteOptions
 from tests.integration.doctor.wards import (
     allowing,
     change_kubeconfig,
@@ -31,7 +35,7 @@ from tests.integration.orchestrator.rivals import kueue_writes_as_itself
 from tests.integration.orchestrator.world import CHECK, ORIGIN, SYSTEM, World, running, world
 from tests.support.virtual_time import VirtualClock
 
-WORKER_ROLES = ("worker.yaml", "worker-forecasts.yaml")
+WORKER_ROLES = ("worker.yaml", "worker-forecasts.yaml", "worker-kueue.yaml")
 
 
 async def test_on_healthy_clusters_nothing_is_found(tmp_path: Path) -> None:
@@ -76,7 +80,7 @@ def another_port(made: World) -> None:
 
 UNACCEPTED = "cluster w1: get /apis/kueue.x-k8s.io: Unauthorized"
 WAYS: dict[str, tuple[Callable[[World], None], list[tuple[Topic, str]]]] = {
-    "an address where nobody listens": (
+    "an address where nothing listens": (
         another_port,
         [
             (
@@ -105,7 +109,7 @@ WAYS: dict[str, tuple[Callable[[World], None], list[tuple[Topic, str]]]] = {
             )
         ],
     ),
-    "a token that nobody accepts": (wrong_token, [(Topic.TOKEN, UNACCEPTED)]),
+    "a token that is not accepted": (wrong_token, [(Topic.TOKEN, UNACCEPTED)]),
     "a token that has ended": (
         ended_token,
         [(Topic.TOKEN, "the token expired at 2025-06-15T15:05:40Z"), (Topic.TOKEN, UNACCEPTED)],
@@ -149,7 +153,7 @@ async def test_a_worker_that_does_not_answer_hides_no_other(tmp_path: Path) -> N
             await asyncio.sleep(0.01)
         assert told(examination.result()) == [
             ("w1", "error", f"{made['w1'].local.url} does not answer: no handshake within 10 s"),
-            ("w2", "error", "LocalQueue team/main is missing there: jobs of that queue never start there"),
+            ("w2", "error", queue_missing(ObjectKey("team", "main"))),
         ]
         await made["w1"].local.heal()
 
@@ -184,7 +188,8 @@ async def test_a_verb_that_is_taken_away_is_found_by_name(tmp_path: Path) -> Non
 
 
 async def test_without_the_role_for_forecasts_there_are_warnings(tmp_path: Path) -> None:
-    async with ward(tmp_path, "w1", limited={"w1": allowing(grants_of("worker.yaml"))}) as made:
+    grants = grants_of("worker.yaml", "worker-kueue.yaml")
+    async with ward(tmp_path, "w1", limited={"w1": allowing(grants)}) as made:
         found = await findings(made)
         assert {str(each.severity) for each in found} == {"warning"}
         assert (
@@ -193,6 +198,23 @@ async def test_without_the_role_for_forecasts_there_are_warnings(tmp_path: Path)
             "it does not allow get, list, watch on clusterqueues.kueue.x-k8s.io",
         ) in told(found)
         made.options["forecast"] = {"enabled": False}
+        assert await findings(made) == []
+
+
+async def test_without_the_role_for_its_kueue_there_are_warnings_unless_its_version_is_configured(
+    tmp_path: Path,
+) -> None:
+    limited = {"w1": allowing(grants_of("worker.yaml", "worker-forecasts.yaml"))}
+    async with ward(tmp_path, "w1", limited=limited) as made:
+        found = await findings(made)
+        assert [(str(each.severity), each.remedy) for each in found] == [
+            ("warning", "apply deploy/rbac/worker-kueue.yaml there, or grant these verbs")
+        ] * 2
+        assert [each.message for each in found] == [
+            "it does not allow get on deployments.apps kueue-controller-manager",
+            "it does not allow get on configmaps kueue-manager-config",
+        ]
+        made.options["workers"] = [{"name": "w1", "kueue_version": "v0.20.1"}]
         assert await findings(made) == []
 
 
@@ -230,23 +252,31 @@ async def test_a_kind_of_job_that_only_the_hub_has(tmp_path: Path) -> None:
 async def test_a_worker_whose_kueue_is_too_old_for_gates(tmp_path: Path) -> None:
     kinds = {"w1": all_kinds(preemption_gates=False)}
     async with ward(tmp_path, "w1", kinds=kinds) as made:
-        message = "its Kueue does not know preemption gates: it preempts as soon as it has a replica"
-        assert told(await findings(made)) == [("w1", "error", message)]
-        made.options["workers"] = [{"name": "w1", "gates_unsupported": "exclude"}]
-        excluded = f"{message} (workers[].gatesUnsupported is exclude)"
-        assert told(await findings(made)) == [("w1", "warning", excluded)]
+        for policy, severity in (("sequential", "warning"), ("exclude", "warning"), ("allow", "error")):
+            made.options["workers"] = [{"name": "w1", "gates_unsupported": policy}]
+            told_so = f"{GATES_UNKNOWN} (workers[].gatesUnsupported is {policy})"
+            assert told(await findings(made)) == [("w1", severity, told_so)]
+
+
+async def test_before_anything_is_submitted_it_says_that_gates_are_not_known_to_be_honoured(tmp_path: Path) -> None:
+    async with ward(tmp_path, "w1", kinds={"w1": all_kinds(v1beta1=True)}, workers=[]) as made:
+        (found,) = await findings(made)
+        assert (found.cluster, str(found.severity), found.topic) == ("w1", "warning", Topic.GATES)
+        assert found.message == f"{GATES_NOT_KNOWN_YET} (workers[].gatesUnsupported is sequential)"
+        assert "MultiKueueOrchestratedPreemption" in found.remedy
 
 
 async def test_a_worker_whose_kueue_ignores_gates_is_known_by_our_copies(tmp_path: Path) -> None:
-    async with running(tmp_path, "w1", "w2") as made:
+    async with running(tmp_path, "w1", "w2", kinds={"w2": all_kinds(v1beta1=True)}) as made:
+        made["w2"].shows_gates = False
         made.queue()
         await made.until(lambda: made.holders() == ["w1", "w2"])
-        made["w1"].close_gate()
         await made.settled()
-        assert [each for each in await findings(made) if each.topic is Topic.GATES] == [], "too early to tell"
+        (early,) = [each for each in await findings(made) if each.topic is Topic.GATES]
+        assert (early.cluster, early.message.startswith(GATES_NOT_KNOWN_YET)) == ("w2", True), "too early to tell"
         await made.pass_time(40)
         assert told(each for each in await findings(made) if each.topic is Topic.GATES) == [
-            ("w2", "error", "its Kueue ignores preemption gates, as 1 of our replicas there show")
+            ("w2", "warning", f"{gates_ignored(1)} (workers[].gatesUnsupported is sequential)")
         ]
 
 
@@ -270,8 +300,8 @@ async def test_queues_that_are_missing_on_a_worker(tmp_path: Path) -> None:
         stopped[0]["lastTransitionTime"] = made.hub.now()
         made["w3"].change_status("localqueues", "main", lambda status: status.update(conditions=stopped), KUEUE)
         assert told(await findings(made)) == [
-            ("w1", "error", "LocalQueue team/main is missing there: jobs of that queue never start there"),
-            ("w2", "error", "namespace team is missing there, and so is LocalQueue main"),
+            ("w1", "error", queue_missing(ObjectKey("team", "main"))),
+            ("w2", "error", namespace_missing("team", ["main"])),
             ("w3", "warning", "LocalQueue team/main is not active there: LocalQueue is stopped"),
         ]
 
@@ -286,12 +316,12 @@ async def test_namesakes_of_others_are_found(tmp_path: Path) -> None:
             (
                 "w1",
                 "error",
-                "workloads.kueue.x-k8s.io that Turnstile did not create take names that it needs: team/wl",
+                names_taken("workloads.kueue.x-k8s.io", [ObjectKey("team", "wl")]),
             ),
             (
                 "w2",
                 "error",
-                "jobs.batch that Turnstile did not create take names that it needs: team/job-wl",
+                names_taken("jobs.batch", [ObjectKey("team", "job-wl")]),
             ),
         ]
 
@@ -321,7 +351,7 @@ async def test_a_rival_is_known_by_what_it_wrote(tmp_path: Path) -> None:
         ]
 
 
-async def test_a_check_that_somebody_else_wrote_last_is_worth_a_word(tmp_path: Path) -> None:
+async def test_a_check_that_another_client_wrote_last_is_worth_a_word(tmp_path: Path) -> None:
     async with ward(tmp_path, "w1", hub=hub_named(MULTIKUEUE_NAME)) as made:
         active = {"type": "Active", "status": "True", "reason": "Active", "message": "The admission check is active"}
         document = {
@@ -360,11 +390,11 @@ CHECKS: dict[str, tuple[Callable[[World], None], tuple[str, str, str]]] = {
         lead_nowhere,
         ("hub", "error", 'AdmissionCheck "mk" cannot be used: there is no MultiKueueConfig "workers"'),
     ),
-    "a worker that nobody knows": (
+    "a worker that is not known": (
         list_a_stranger,
         ("hub", "error", 'MultiKueueConfig "workers" names workers that do not exist: w9'),
     ),
-    "no check of ours": (
+    "no check of Turnstile": (
         have_no_check,
         ("hub", "warning", f"no AdmissionCheck has controllerName {CONTROLLER_NAME}: there is nothing to do"),
     ),
@@ -380,7 +410,7 @@ async def test_checks_that_lead_to_no_worker(
         assert told(await findings(made)) == [want]
 
 
-async def test_what_makes_no_sense_on_a_cluster_ends_no_examination(tmp_path: Path) -> None:
+async def test_what_is_malformed_on_a_cluster_ends_no_examination(tmp_path: Path) -> None:
     async with ward(tmp_path, "w1") as made:
         odd: Obj = workload("odd")
         odd["metadata"]["annotations"] = {"multikueue-turnstile.dev/out-of-sync": "{"}

@@ -4,13 +4,16 @@ from pathlib import Path
 
 import pytest
 
+from config.api.meta import ObjectKey
+from gates.diagnosis.objects import queue_missing
 from localcluster.serving.faults import RawAnswer
+from manager.planning.listed import NO_DESCRIPTION
 from tests.integration.doctor.command import doctor
 from tests.integration.doctor.wards import examined, ward
 from tests.integration.orchestrator.kueue import KUEUE
 from tests.support.odd_answers import ODD_ANSWERS, ODD_DOCUMENTS, OPENAPI, document
 
-MISSING_QUEUE = "LocalQueue team/main is missing there: jobs of that queue never start there"
+MISSING_QUEUE = queue_missing(ObjectKey("team", "main"))
 
 
 def queues(*items: object) -> bytes:
@@ -22,7 +25,7 @@ METADATA = {"name": "main", "namespace": "team", "uid": "u", "resourceVersion": 
 NO_NAMESPACE = {name: value for name, value in METADATA.items() if name != "namespace"}
 ODD_QUEUES = {
     "a queue without a namespace": queues({"metadata": NO_NAMESPACE}),
-    "conditions that are a text": queues({"metadata": METADATA, "status": {"conditions": "all well"}}),
+    "conditions that are a string": queues({"metadata": METADATA, "status": {"conditions": "all well"}}),
     "a status that is a list": queues({"metadata": METADATA, "status": [1]}),
 }
 
@@ -55,9 +58,10 @@ async def test_S6_the_command_says_so_and_exits_as_with_any_error(tmp_path: Path
         result = await doctor(made, tmp_path)
         assert result.exit_code == 1, result.stderr
         assert result.stdout.splitlines() == [
-            "w2: error: answers: cannot be understood: its OpenAPI document does not describe Workloads",
+            f"w2: error: answers: {NO_DESCRIPTION}",
             "  remedy: check for a proxy between Turnstile and the API server, and that it is an API server",
-            "1 finding(s) on hub, w1, w2",
+            "Kueue: hub v0.20 or later (schema), w1 v0.20 or later (schema)",
+            "1 finding(s): 35 checks on 3 clusters (hub, w1, w2)",
         ]
 
 

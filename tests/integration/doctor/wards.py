@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from gates.diagnosis.finding import Finding
-from localcluster.serving.auth import Allow
+from localcluster.access.auth import Allow
 from manager.doctor.rounds import Diagnosis, examine_all
 from tests.integration.orchestrator.forecasting import give, queue
 from tests.integration.orchestrator.planning import open_hub
@@ -27,13 +27,21 @@ Grant = tuple[str, str, str]
 
 @asynccontextmanager
 async def ward(directory: Path, *names: str, **options: Any) -> AsyncIterator[World]:
-    """Run a hub and workers on which nothing is wrong; no daemon."""
+    """Run a hub and workers on which nothing is wrong; no daemon. The Configurations of their Kueues are known."""
     options.setdefault("forecast", {"enabled": True})
+    options.setdefault("workers", [{"name": name, "kueue_configuration": switched_on(directory)} for name in names])
     async with world(directory, *names, **options) as made:
         open_hub(made)
         for name in names:
             give(made[name], queue())
         yield made
+
+
+def switched_on(directory: Path) -> str:
+    """Write the Configuration of a Kueue that honours gates."""
+    file = directory / "kueue.yaml"
+    file.write_text("kind: Configuration\nfeatureGates: {MultiKueueOrchestratedPreemption: true}\n")
+    return str(file)
 
 
 async def examined(made: World, clock: VirtualClock | None = None, only: str | None = None) -> Diagnosis:

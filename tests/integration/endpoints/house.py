@@ -14,8 +14,8 @@ from prometheus_client import CollectorRegistry, Gauge
 
 from config.sections.http import Http
 from config.types.choices import HttpAuthorization
+from localcluster.access.auth import Allow, TokenUser
 from localcluster.cluster import LocalCluster
-from localcluster.serving.auth import Allow, TokenUser
 from localcluster.serving.tls import issue_certificates
 from manager.serving.endpoints import Endpoints
 from tests.support.clusters import access_to, no_jitter
@@ -54,7 +54,7 @@ class House:
         return host, int(port)
 
     async def get(self, path: str, token: str = "", door: int = 0) -> tuple[int, str]:
-        """Ask; letting time pass meanwhile, so that nobody waits for the pace of the door."""
+        """Ask; letting time pass meanwhile, so that no request waits for the pace of the door."""
         scheme = "https" if door == 0 and self.settings.certificate_file else "http"
         host, port = self.address(door)
         headers = {"Authorization": f"Bearer {token}"} if token else {}

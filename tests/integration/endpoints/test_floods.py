@@ -1,4 +1,4 @@
-"""Whoever floods a port keeps nobody else out: how many probes are answered meanwhile is counted."""
+"""A client that floods a port keeps no other client out: how many probes are answered meanwhile is counted."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -45,7 +45,7 @@ async def flooding(home: House, door: int, address: str) -> AsyncIterator[list[a
 async def more_of(opened: list[asyncio.StreamReader], count: int) -> None:
     wanted = len(opened) + count
     async with asyncio.timeout(60):
-        while len(opened) < wanted:  # noqa: ASYNC110 - a list tells nobody that it grew
+        while len(opened) < wanted:  # noqa: ASYNC110 - a list sends no notification that it grew
             await asyncio.sleep(0.001)
 
 

@@ -44,7 +44,7 @@ PATHS = [
 
 
 @pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("token", ["", READER.token], ids=["nobody", "a reader of metrics"])
+@pytest.mark.parametrize("token", ["", READER.token], ids=["no token", "a reader of metrics"])
 async def test_no_path_leads_around_the_guard(tmp_path: Path, path: str, token: str) -> None:
     async with house(tmp_path) as home:
         head = f"GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n"
@@ -94,7 +94,7 @@ async def test_a_request_that_comes_drop_by_drop_is_cut_off(tmp_path: Path) -> N
         await still_answers(home)
 
 
-async def test_an_answer_that_nobody_reads_is_cut_off(tmp_path: Path) -> None:
+async def test_an_answer_that_is_not_read_is_cut_off(tmp_path: Path) -> None:
     async with house(tmp_path) as home:
         _, writer = await home.connect()
         writer.write(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -106,7 +106,7 @@ async def test_an_answer_that_nobody_reads_is_cut_off(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("tls", [True, False], ids=["after TLS", "before TLS"])
-async def test_a_thousand_idle_connections_keep_nobody_out(tmp_path: Path, *, tls: bool) -> None:
+async def test_a_thousand_idle_connections_keep_no_client_out(tmp_path: Path, *, tls: bool) -> None:
     async with house(tmp_path) as home, AsyncExitStack() as open_ones:
         listener = home.endpoints.http_app.listeners[0]
         for _ in range(1000 if not tls else 3 * CONNECTIONS):

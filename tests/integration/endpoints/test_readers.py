@@ -66,7 +66,7 @@ async def test_the_hub_decides(tmp_path: Path, path: str, token: str, want: int)
 
 
 @pytest.mark.parametrize(("user", "want"), [(MEANT, 200), (READER, 401), (ELSEWHERE, 401)], ids=str)
-async def test_a_token_for_another_audience_is_none(tmp_path: Path, user: object, want: int) -> None:
+async def test_a_token_for_another_audience_is_rejected(tmp_path: Path, user: object, want: int) -> None:
     async with house(tmp_path, audiences=["turnstile"]) as home:
         assert (await home.get("/metrics", getattr(user, "token", "")))[0] == want
 
@@ -102,7 +102,7 @@ async def test_a_flood_of_bad_tokens_asks_the_hub_no_more_than_its_budget(tmp_pa
         assert (await home.get("/metrics", READER.token))[0] == 200
 
 
-async def test_without_the_hub_nobody_new_is_let_in(tmp_path: Path) -> None:
+async def test_without_the_hub_no_new_reader_is_let_in(tmp_path: Path) -> None:
     async with house(tmp_path) as home:
         assert (await home.get("/metrics", READER.token))[0] == 200
         assert home.hub is not None

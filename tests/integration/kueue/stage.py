@@ -103,14 +103,14 @@ class Stage:
         return self.store.list(self.store.kind(*_PLURALS[kind]))
 
     def patch(self, kind: str, name: str, patch: Json, subresource: str = "") -> "Stage":
-        """Let somebody else change an object."""
+        """Let another client change an object."""
         served = self.store.kind(*_PLURALS[kind])
         namespace = NAMESPACE if served.namespaced else ""
         self.store.patch(served, name, lambda raw: merge_patch(raw, patch), namespace, subresource=subresource)
         return self
 
     def delete(self, kind: str, name: str) -> "Stage":
-        """Let somebody else delete an object, as kubectl does."""
+        """Let another client delete an object, as kubectl does."""
         served = self.store.kind(*_PLURALS[kind])
         options = DeleteOptions(propagation=DeletionPropagation.BACKGROUND)
         self.store.delete(served, name, NAMESPACE if served.namespaced else "", options)
@@ -130,7 +130,7 @@ class Stage:
         return None if found is None else (found.status, found.reason, found.message)
 
     def holds(self, name: str, condition: str) -> bool:
-        """Tell whether a condition of a Workload is true."""
+        """Return whether a condition of a Workload is true."""
         found = self.condition(name, condition)
         return found is not None and found.is_true
 

@@ -77,7 +77,7 @@ def _told(raw: Mapping[str, Any]) -> dict[str, object]:
     return {**said, "admission": status.get("admission"), "gates": gates, "evictions": status.get("schedulingStats")}
 
 
-def test_an_admission_that_somebody_overtakes_is_decided_again() -> None:
+def test_an_admission_that_is_overtaken_is_decided_again() -> None:
     stage = Stage().given(queue("a"), queue("b"))
     stage.create(wl("first", "a").raw)
     stage.create(wl("second", "b").raw)

@@ -85,7 +85,7 @@ async def test_a_hub_job_waits_for_the_orchestrator(tmp_path: Path) -> None:
         reserved = conditions(only_workload(fleet.hub))["QuotaReserved"]
         assert (reserved.status, reserved.message) == ("False", f"ClusterQueue {QUEUE} is inactive")
         active = conditions(objects(fleet.hub, "clusterqueues")[QUEUE])["Active"]
-        assert active.reason == "AdmissionCheckInactive", "nobody has said yet that the check works"
+        assert active.reason == "AdmissionCheckInactive", "no controller has said yet that the check works"
 
 
 async def test_members_may_run_different_kueues(tmp_path: Path) -> None:

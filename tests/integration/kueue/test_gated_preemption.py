@@ -54,7 +54,7 @@ def test_scenario_75_what_fits_is_admitted_behind_a_closed_gate_without_asking()
     assert stage.gates("high") == CLOSED
 
 
-def test_scenario_76_without_candidates_nobody_asks() -> None:
+def test_scenario_76_without_candidates_no_worker_asks() -> None:
     stage = full_worker().submit(high("equal").priority(0))
 
     assert stage.told("equal", "QuotaReserved") == (
@@ -134,7 +134,7 @@ def test_scenario_79_an_evicted_workload_asks_again_when_it_wants_to_preempt_aga
     stage = full_worker().submit(high()).open_gate("high").advance(1)
     stage.submit(low("higher").priority(200).with_spec(priorityClassRef=reference)).advance(2)
     assert stage.holds("higher", "Admitted")
-    assert not stage.holds("high", "BlockedOnPreemptionGates"), "nobody has a lower priority"
+    assert not stage.holds("high", "BlockedOnPreemptionGates"), "nothing has a lower priority"
 
     stage.patch("Workload", "higher", {"spec": {"priority": 1}}).advance(1)
 

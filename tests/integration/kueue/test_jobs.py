@@ -171,7 +171,7 @@ def test_deleting_a_job_takes_its_workload_along_and_makes_room() -> None:
         ),
     ],
 )
-def test_a_job_with_an_annotation_that_makes_no_sense_fails_and_says_so(annotated: JobBuilder, want: str) -> None:
+def test_a_job_with_an_annotation_that_is_malformed_fails_and_says_so(annotated: JobBuilder, want: str) -> None:
     stage = Stage().given(queue()).submit(annotated)
 
     failed = find_condition(stage.get("Job", "train"), "Failed") or {}

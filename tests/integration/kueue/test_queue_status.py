@@ -140,7 +140,7 @@ def test_a_local_queue_says_that_its_cluster_queue_is_missing_or_that_it_is_stop
     assert active(stage, "LocalQueue") == ("False", "Stopped", "LocalQueue is stopped")
 
 
-def test_a_deleted_cluster_queue_and_its_flavor_go_when_nobody_uses_them() -> None:
+def test_a_deleted_cluster_queue_and_its_flavor_go_when_they_are_not_used() -> None:
     stage = Stage().given(queue(), wl("a"))
 
     stage.delete("ClusterQueue", "cq").delete("ResourceFlavor", "f")

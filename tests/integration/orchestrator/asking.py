@@ -9,7 +9,7 @@ from typing import Any
 import aiohttp
 
 from config.api.meta import ObjectKey
-from gates.wire.records import replica_record
+from gates.wire.record_readers import replica_record
 from manager.serving.socket_server import serve_api
 from tests.integration.orchestrator.kueue import NAMESPACE, workload
 from tests.integration.orchestrator.world import CHECK, World
@@ -20,7 +20,7 @@ Obj = dict[str, Any]
 
 @dataclass(frozen=True)
 class Asker:
-    """Somebody who asks."""
+    """A client that asks."""
 
     session: aiohttp.ClientSession
 

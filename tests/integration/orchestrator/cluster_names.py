@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from localcluster.serving.auth import Allow
+from localcluster.access.auth import Allow
 from localcluster.store.ledger import Change
 from tests.integration.orchestrator.conditions import cluster
 from tests.integration.orchestrator.kueue import KUEUE

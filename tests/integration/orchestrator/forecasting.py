@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from config.api.identifiers import WorkerName
 from gates.model import marks
 from localcluster.kueue.profile import CURRENT
 from localcluster.kueue.stand_in import LocalKueue
@@ -72,9 +73,9 @@ async def begin(made: World) -> None:
 
 
 def is_complete(made: World, name: str) -> bool:
-    """Tell whether the daemon's model of a worker is complete."""
+    """Return whether the daemon's model of a worker is complete."""
     assert made.daemon is not None
-    observation = made.daemon.fleet.links[name].observation
+    observation = made.daemon.fleet.links[WorkerName(name)].observation
     return observation is not None and observation.is_complete
 
 

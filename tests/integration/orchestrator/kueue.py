@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from config.names import MULTIKUEUE_NAME
+from localcluster.access.auth import Allow, TokenUser
 from localcluster.cluster import LocalCluster
 from localcluster.kinds.clock import Timer
 from localcluster.kinds.kinds import ServedKind
-from localcluster.serving.auth import Allow, TokenUser
+from localcluster.store.ledger import Change, ChangeType
 from tests.support.virtual_time import VirtualClock
 
 Obj = dict[str, Any]
@@ -73,6 +74,11 @@ class Cluster:
         self.is_limited = rules is not None
         self.is_test_writing = False
         """Whether the write that happens now is the test's and not the daemon's."""
+        self.shows_gates = False
+        """Whether Kueue gives every gated Workload its gate in the status, as the feature gate makes it do."""
+        self.gate_field = "position"
+        if kinds is None or any((kind.plural, kind.group) == ("workloads", KUEUE) for kind in kinds):
+            self.store.subscribe(self.store.kind("workloads", KUEUE), self._follow_gates)
 
     def kubeconfig(self) -> bytes:
         """Return the kubeconfig that the daemon gets."""
@@ -169,11 +175,11 @@ class Cluster:
         conditions = self.workload(name).get("status", {}).get("conditions", [])
         return next((c for c in conditions if c["type"] == type_), None)
 
-    def reserve(self, name: str = "wl") -> None:
-        """Reserve quota, as Kueue's scheduler does."""
+    def reserve(self, name: str = "wl", **usage: str) -> None:
+        """Reserve quota, as Kueue's scheduler does, and charge this usage to each pod set."""
         workload = self.workload(name)
         assignments = [
-            {"name": pod_set["name"], "count": pod_set["count"], "flavors": {"cpu": "default"}}
+            {"name": pod_set["name"], "count": pod_set["count"], "flavors": {"cpu": "default"}, "resourceUsage": usage}
             for pod_set in workload["spec"]["podSets"]
         ]
 
@@ -204,6 +210,18 @@ class Cluster:
     def close_gate(self, name: str = "wl", position: str = "position") -> None:
         entry = {"name": MULTIKUEUE_NAME, position: "Closed", "lastTransitionTime": self.now()}
         self.set_status(name, lambda state: state.update(preemptionGates=[entry]))
+
+    def _follow_gates(self, change: Change) -> None:
+        gates = change.new.obj["spec"].get("preemptionGates") if change.type is ChangeType.ADDED else None
+        if self.shows_gates and gates:
+            name, uid = change.new.obj["metadata"]["name"], change.new.obj["metadata"]["uid"]
+            asyncio.get_running_loop().call_soon(self._show_gate, name, uid)
+
+    def _show_gate(self, name: str, uid: str) -> None:
+        found = self.find("workloads", name, KUEUE)
+        if found is None or found["metadata"]["uid"] != uid or found.get("status", {}).get("preemptionGates"):
+            return
+        self.close_gate(name, self.gate_field)
 
     def gate(self, name: str = "wl", position: str = "position") -> str | None:
         """Return how our gate stands."""

@@ -85,7 +85,7 @@ def _is_workload(builder: Builder) -> bool:
 
 async def planned(made: World, directory: Path, *documents: Obj, options: tuple[str, ...] = ()) -> Result:
     file, socket = write(directory / "job.yaml", *documents), directory / "s"
-    socket.unlink(missing_ok=True)  # left by the command before, and nobody would answer on it
+    socket.unlink(missing_ok=True)  # left by the command before, and nothing would answer on it
     return await command(made, socket, "plan", "-f", str(file), *options)
 
 

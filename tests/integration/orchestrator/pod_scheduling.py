@@ -17,6 +17,7 @@ from tests.integration.orchestrator.kueue import NAMESPACE, Cluster, Obj
 from tests.integration.orchestrator.world import World
 from tests.support.builders import Builder
 from tests.support.pod_builders import pod
+from tests.support.worker_names import W1
 
 HIGH, POLITE = "high", "polite"
 _KINDS = (
@@ -130,7 +131,7 @@ async def with_pods(directory: Path, queues: list[Builder], objects: list[Obj], 
             entry = {"metadata": {"name": name}, "value": 100, "preemptionPolicy": policy}
             made["w1"].create("priorityclasses", entry, "scheduling.k8s.io")
         furnish(made["w1"], *objects)
-        link = made.running_daemon().fleet.links["w1"]
+        link = made.running_daemon().fleet.links[W1]
         assert link.pods is not None
         observation = link.pods.observation
         await made.until(lambda: len(observation.model.nodes) == sum(raw["kind"] == "Node" for raw in objects))

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from localcluster.access.auth import TokenUser
 from localcluster.cluster import LocalCluster
-from localcluster.serving.auth import TokenUser
 from tests.integration.orchestrator.daemon_process import CONFIGURATION, ended, logged, start
 from tests.integration.orchestrator.world import SYSTEM
 from tests.support.virtual_time import until

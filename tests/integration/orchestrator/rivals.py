@@ -3,7 +3,7 @@
 from typing import Any
 
 from config.names import MULTIKUEUE_NAME
-from localcluster.store.store import WriteOptions
+from localcluster.store.write_options import WriteOptions
 from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE
 from tests.integration.orchestrator.world import CHECK, SYSTEM, World
 

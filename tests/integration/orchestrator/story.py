@@ -1,6 +1,6 @@
 """Hub and workers with a stand-in for Kueue on each, the daemon between them, and one virtual clock for all.
 
-Here nobody plays Kueue: jobs are submitted, and what becomes of them is what the stand-ins and the daemon make of it.
+The tests do not play Kueue here: they submit jobs, and the local Kueue and the daemon do the rest.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -102,7 +102,8 @@ class Story:
         """Return which gates were opened for a job, and how many seconds ago."""
         annotations = self.workload("hub", name)["metadata"].get("annotations", {})
         now = self.world.clock.now_ns()
-        return [(o.cluster, (now - o.opened_ns) // 10**9) for o in parse_openings(annotations.get(marks.GATE_OPENINGS))]
+        recorded = parse_openings(annotations.get(marks.GATE_OPENINGS))
+        return [(o.cluster, (now - o.opened_ns) // 10**9) for o in recorded if not o.until_shown]
 
     def check(self, name: str) -> Obj:
         entries = self.workload("hub", name)["status"]["admissionChecks"]

@@ -1,4 +1,4 @@
-"""Objects and answers that make no sense: said by name, others go on, nothing foreign is touched."""
+"""Objects and answers that are malformed: said by name, others go on, nothing foreign is touched."""
 
 import base64
 import json
@@ -10,7 +10,8 @@ from aiohttp import web
 
 from config.names import ORIGIN_LABEL
 from gates.model import marks
-from localcluster.serving.auth import ANY, Allow
+from gates.model.texts import foreign_job, foreign_replica
+from localcluster.access.auth import ANY, Allow
 from localcluster.serving.faults import Latency, ServerError
 from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, Cluster, job, workload
 from tests.integration.orchestrator.world import CONFIG, ORIGIN, World, running
@@ -35,7 +36,7 @@ async def test_a_foreign_workload_of_the_same_name_stops_only_its_own_worker(tmp
         made = world["w1"].create("workloads", theirs, KUEUE, NAMESPACE)
         world.queue()
         await world.until(world["w2"].has_workload)
-        await world.until(lambda: "a foreign Workload with the same name exists on: w1" in world.check()["message"])
+        await world.until(lambda: foreign_replica(["w1"]) in world.check()["message"])
         world.release_quota()
         await world.until(lambda: not world["w2"].has_workload())
         await world.pass_time(300)
@@ -190,7 +191,7 @@ async def test_a_worker_without_the_local_queue_is_told_with_what_is_missing(tmp
         await world.until(lambda: world.check()["state"] == "Ready")
 
 
-async def test_a_remote_job_that_makes_no_sense_is_named_and_left_alone(tmp_path: Path) -> None:
+async def test_a_remote_job_that_is_malformed_is_named_and_left_alone(tmp_path: Path) -> None:
     group, plural = "leaderworkerset.x-k8s.io", "leaderworkersets"
     jobs = {"integrations": ["batch/job", "leaderworkerset.x-k8s.io/leaderworkerset"]}
     async with running(tmp_path, "w1", "w2", jobs=jobs) as world:
@@ -234,9 +235,7 @@ async def test_nothing_foreign_is_touched_in_a_whole_life(tmp_path: Path) -> Non
         world.queue("won")
         await world.until(lambda: world.holders("won") == ["w1", "w2"])
         worker.admit("won")
-        await world.until(
-            lambda: "a job of the same name that Turnstile did not create" in world.check("won")["message"]
-        )
+        await world.until(lambda: foreign_job("w1") in world.check("won")["message"])
         world.evict_on_hub("evicted")
         world.release_quota("evicted")
         world["w2"].finish("finished")
@@ -261,7 +260,7 @@ def foreign(cluster: Cluster) -> dict[str, str]:
     }
 
 
-async def test_an_action_is_tried_again_after_its_rest_even_if_somebody_looked_in_between(tmp_path: Path) -> None:
+async def test_an_action_is_tried_again_after_its_rest_even_if_it_was_reconciled_in_between(tmp_path: Path) -> None:
     async with running(tmp_path, "w1") as world:
         broken = world["w1"].local.faults.add(ServerError(), verb="create", plural="jobs")
         world.queue()

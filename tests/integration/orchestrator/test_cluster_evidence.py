@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from localcluster.serving.auth import Allow
+from localcluster.access.auth import Allow
 from localcluster.serving.faults import ServerError
 from manager.clusters.cluster_identity import NAME
 from tests.integration.orchestrator.cluster_names import (

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gates.model import marks
-from localcluster.serving.auth import Allow
+from localcluster.access.auth import Allow
 from tests.integration.orchestrator.cluster_names import (
     LOST_SECONDS,
     WITHOUT_NAMESPACES,

@@ -1,4 +1,4 @@
-"""Somebody else undoes whatever the daemon writes, at once and for ever: that costs a write now and then, no more."""
+"""Another client undoes whatever the daemon writes, at once and for ever: that costs a write now and then, no more."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -40,7 +40,7 @@ def gate(world: World) -> bool:
 
 
 def annotations(world: World) -> bool:
-    """Remove annotations that are in nobody's repository."""
+    """Remove annotations that are in no repository."""
     found = world.hub.workload()["metadata"].get("annotations", {})
     if not any("turnstile" in name for name in found):
         return False
@@ -91,7 +91,7 @@ async def test_F2_contention_is_counted_and_others_go_on(tmp_path: Path, capsys:
         await world.until(lambda: len(world.holders("another")) == 2)
         world["w1"].admit("another")
         await world.until(lambda: world.check("another")["state"] == "Ready")
-        # Nobody undoes anything any more.
+        # Nothing undoes anything any more.
         world["w1"].admit()
         await world.pass_time(30)
         await world.until(lambda: world.check()["state"] == "Ready")

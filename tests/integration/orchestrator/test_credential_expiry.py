@@ -10,8 +10,8 @@ import yaml
 from structlog.testing import capture_logs
 
 from config.kubeconfig.access import ClientCertificate, ClusterAccess
+from localcluster.access.auth import TokenUser
 from localcluster.cluster import LocalCluster
-from localcluster.serving.auth import TokenUser
 from localcluster.serving.tls import issue_certificates
 from manager.metrics.process import ProcessMetrics
 from manager.upkeep.credential_expiry import CredentialWatch, credential_ends_ns
@@ -19,6 +19,7 @@ from tests.integration.orchestrator.kueue import Cluster
 from tests.integration.orchestrator.world import World, world
 from tests.support.scraping import scraping
 from tests.support.virtual_time import VirtualClock
+from tests.support.worker_names import W1, W2
 from workerclient.questions.handshake import first_end
 
 DAY = 24 * 3600
@@ -81,8 +82,8 @@ async def test_S10_the_log_tells_once_a_day_of_a_token_that_ends_soon() -> None:
     clock = VirtualClock()
     token = jwt(clock.now_ns() / 1e9 + 15.5 * DAY)
     links = {
-        "w1": Place(ClusterAccess("https://w", token="opaque")),
-        "w2": Place(ClusterAccess("https://w", token=token)),
+        W1: Place(ClusterAccess("https://w", token="opaque")),
+        W2: Place(ClusterAccess("https://w", token=token)),
     }
     with capture_logs() as lines:
         task = asyncio.create_task(CredentialWatch(links, clock).run())

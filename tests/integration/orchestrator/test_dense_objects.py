@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from config.api.identifiers import WorkerName
 from config.names import ORIGIN_LABEL
 from gates.jobs.copying import PREBUILT
 from gates.model import marks
@@ -53,14 +54,14 @@ async def both_hold(world: World) -> None:
 
 
 @pytest.mark.parametrize("what", DENSE)
-async def test_F12_a_dense_copy_keeps_the_loop_from_nobody(tmp_path: Path, what: str) -> None:
+async def test_F12_a_dense_copy_does_not_block_the_loop(tmp_path: Path, what: str) -> None:
     """The world itself fails a test in which the daemon keeps the loop for long."""
     count, make = DENSE[what]
     async with running(tmp_path, "evil", "good") as world:
         await both_hold(world)
         poison(world["evil"], lambda copy: merged(copy, make(count)))
         if "decoded" in what:
-            link = world.daemon.fleet.links["evil"] if world.daemon is not None else None
+            link = world.daemon.fleet.links[WorkerName("evil")] if world.daemon is not None else None
             await world.until(lambda: link is not None and link.workloads.reflector.counts.garbage)
         else:
             await world.until(lambda: f"worker evil: {NAMESPACE}/wl: " in world.check()["message"])
@@ -68,7 +69,7 @@ async def test_F12_a_dense_copy_keeps_the_loop_from_nobody(tmp_path: Path, what:
         await good_runs_and_finishes(world)
 
 
-async def test_F12_a_dense_job_keeps_the_loop_from_nobody(tmp_path: Path) -> None:
+async def test_F12_a_dense_job_does_not_block_the_loop(tmp_path: Path) -> None:
     async with running(tmp_path, "evil", "good") as world:
         await both_hold(world)
         identity = world["evil"].workload()["metadata"]["annotations"][marks.HUB]

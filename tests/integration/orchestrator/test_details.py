@@ -10,6 +10,7 @@ from config.api.meta import ObjectKey
 from config.loading.loading import load_configuration
 from config.reading.problems import ConfigurationError
 from gates.model import marks
+from gates.model.texts import SIBLINGS_APART, no_client
 from gates.wire.records import HubRecord
 from localcluster.serving.faults import ServerError
 from localcluster.store.deletion import DeleteOptions, DeletionPropagation
@@ -44,7 +45,7 @@ async def test_16_an_external_dispatcher_names_some_of_many(tmp_path: Path) -> N
         world.hub.set_status("wl", lambda s: s.update(nominatedClusterNames=["w3", "w1"]))
         await world.until(lambda: world.holders() == ["w1", "w3"])
         await world.settled()
-        assert nominated(world) == ["w3", "w1"], "the list is somebody else's"
+        assert nominated(world) == ["w3", "w1"], "the list is another client's"
 
 
 async def test_17_a_nominated_cluster_without_a_connection_is_told_on_the_check(tmp_path: Path) -> None:
@@ -52,7 +53,7 @@ async def test_17_a_nominated_cluster_without_a_connection_is_told_on_the_check(
         world.queue()
         world.hub.set_status("wl", lambda s: s.update(nominatedClusterNames=["w1", "w9"]))
         await world.until(lambda: world.holders() == ["w1"])
-        await world.until(lambda: "cluster w9: no remote client for nominated cluster" in world.check()["message"])
+        await world.until(lambda: no_client("w9") in world.check()["message"])
 
 
 async def test_19_fifteen_clusters_three_a_round_in_configuration_order(tmp_path: Path) -> None:
@@ -121,7 +122,7 @@ async def test_22_rounds_begin_only_for_what_waits_for_a_place(tmp_path: Path, s
         assert marks.ROUND_STARTED not in made.hub.workload()["metadata"].get("annotations", {})
 
 
-async def test_25_a_config_that_lists_the_same_clusters_wakes_nobody(tmp_path: Path) -> None:
+async def test_25_a_config_that_lists_the_same_clusters_wakes_nothing(tmp_path: Path) -> None:
     async with running(tmp_path, "w1") as world:
         await pending(world)
         world.decisions.clear()
@@ -159,7 +160,7 @@ async def test_29_siblings_on_different_clusters_are_an_error(tmp_path: Path) ->
                     lambda s: (s.pop("nominatedClusterNames"), s.update(clusterName=cluster)),  # noqa: B023
                 )
         await made.start()
-        await made.until(lambda: made.check("wl-2")["message"] == "siblings are on several clusters")
+        await made.until(lambda: made.check("wl-2")["message"] == SIBLINGS_APART)
         assert made.holders("wl-2") == []
 
 

@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 
+from config.api.identifiers import WorkerName
 from config.api.meta import ObjectKey
 from config.names import ORIGIN_LABEL
-from config.sections.sections import Logging
+from config.sections.process import Logging
 from gates.model.activity import Health
 from gates.model.identity import Authorship
+from gates.model.view import GateSupport
 from gates.upkeep.garbage import Orphan, orphans
 from localcluster.serving.faults import RawAnswer
 from manager.app.event_router import EventRouter
@@ -24,8 +26,9 @@ from manager.upkeep.conditions import ConditionOwner, ConditionTarget
 from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, workload
 from tests.integration.orchestrator.world import ORIGIN, World, running, world
 from tests.support.odd_answers import ODD_ANSWERS, ODD_DOCUMENTS, OPENAPI, document
+from tests.support.worker_names import W1, W2
 from workerclient.base.turns import ITEMS
-from workerclient.cluster import ConnectionState
+from workerclient.objects.connection_report import ConnectionState
 
 RESTARTS = "turnstile_worker_restarts_total"
 
@@ -74,12 +77,12 @@ async def test_F1_what_was_known_of_gates_stands_when_the_description_gets_odd(t
         made["w1"].local.faults.add(RawAnswer(document(old)), path=OPENAPI, times=1)
         daemon = await made.start()
         await made.connected()
-        link = daemon.fleet.links["w1"]
-        assert link.gates.are_missing
+        link = daemon.fleet.links[W1]
+        assert link.gates.verdict is GateSupport.MISSING
         odd = made["w1"].local.faults.add(RawAnswer(document(content)), path=OPENAPI)
         await made.pass_time(660)
         assert odd.hits
-        assert link.gates.are_missing
+        assert link.gates.verdict is GateSupport.MISSING
         assert link.is_connected
 
 
@@ -98,7 +101,7 @@ class Bug:
         def remote_workload(router: EventRouter, name: str, key: ObjectKey) -> None:
             if self.strikes and name == self.cluster:
                 raise self.error
-            route(router, name, key)
+            route(router, WorkerName(name), key)
 
         monkeypatch.setattr(EventRouter, "remote_workload", remote_workload)
 
@@ -111,18 +114,18 @@ async def failing(tmp_path: Path, made: World, monkeypatch: pytest.MonkeyPatch) 
     stray = workload("stray")
     stray["metadata"]["labels"] = {ORIGIN_LABEL: ORIGIN}
     made["w2"].create("workloads", stray, KUEUE, NAMESPACE)
-    await made.until(lambda: daemon.fleet.links["w2"].report.connection is ConnectionState.LOST)
+    await made.until(lambda: daemon.fleet.links[W2].report.connection is ConnectionState.LOST)
     await made.until(lambda: restarts(made, "w2") == 1)
     return bug
 
 
-async def test_F1_a_failure_nobody_foresaw_costs_one_worker_and_is_told(
+async def test_F1_a_failure_that_was_not_foreseen_costs_one_worker_and_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: StringIO
 ) -> None:
     async with world(tmp_path, "w1", "w2") as made:
         await failing(tmp_path, made, monkeypatch)
         assert made.daemon is not None
-        report = made.daemon.fleet.links["w2"].report
+        report = made.daemon.fleet.links[W2].report
         assert report.message == "cannot be understood: IndexError: string index out of range"
 
         def active() -> dict[str, Any]:
@@ -144,14 +147,14 @@ async def test_F1_a_worker_that_fails_again_and_again_has_been_lost_since_the_fi
     async with world(tmp_path, "w1", "w2") as made:
         await failing(tmp_path, made, monkeypatch)
         assert made.daemon is not None
-        link, lost_ns = made.daemon.fleet.links["w2"], made.clock.now_ns()
+        link, lost_ns = made.daemon.fleet.links[W2], made.clock.now_ns()
         since = link.report.lost_since_ns
         for _ in range(300):
             await made.pass_time(1, settle=False)
             assert link.report.connection is ConnectionState.LOST
             assert link.report.lost_since_ns == since
         assert restarts(made, "w2") >= 3
-        assert made.daemon.core.lost_workers.missing_since("w2") == since
+        assert made.daemon.core.lost_workers.missing_since(W2) == since
         assert since is not None
         assert since <= lost_ns
         await works_without(made, "wl")
@@ -161,7 +164,7 @@ async def test_F1_a_worker_that_is_well_again_loses_nothing(tmp_path: Path, monk
     async with world(tmp_path, "w1", "w2") as made:
         bug = await failing(tmp_path, made, monkeypatch)
         assert made.daemon is not None
-        link = made.daemon.fleet.links["w2"]
+        link = made.daemon.fleet.links[W2]
         link.memory.remember(ObjectKey(NAMESPACE, "wl")).confirmed.add("kept")
         bug.strikes = False
         made.queue("wl")
@@ -169,7 +172,7 @@ async def test_F1_a_worker_that_is_well_again_loses_nothing(tmp_path: Path, monk
         await made.pass_until(made.is_settled)
         assert made.clock.monotonic() >= PROBATION_SECONDS
         assert restarts(made, "w2") == 1
-        assert link is made.daemon.fleet.links["w2"]
+        assert link is made.daemon.fleet.links[W2]
         assert link.memory.recall(ObjectKey(NAMESPACE, "wl")).confirmed == {"kept"}
         assert link.replica(ObjectKey(NAMESPACE, "stray")) is not None
         await made.pass_until(lambda: sorted(made.holders("wl")) == ["w1", "w2"])
@@ -189,7 +192,7 @@ async def test_F1_a_failure_of_forecasts_costs_no_gate_and_passes(
 ) -> None:
     async with running(tmp_path, "w1", forecast={"enabled": True}) as made:
         assert made.daemon is not None
-        link = made.daemon.fleet.links["w1"]
+        link = made.daemon.fleet.links[W1]
         observation = link.observation
         assert observation is not None
         await made.until(lambda: observation.is_complete)
@@ -212,7 +215,7 @@ async def test_F1_forecasts_come_back_although_the_whole_link_failed_after_them(
     bug.plant(monkeypatch)
     async with running(tmp_path, "w1", forecast={"enabled": True}) as made:
         assert made.daemon is not None
-        link = made.daemon.fleet.links["w1"]
+        link = made.daemon.fleet.links[W1]
         observation = link.observation
         assert observation is not None
         await made.until(lambda: observation.is_complete)

@@ -1,7 +1,8 @@
-"""A worker that comes and goes all the time: whoever runs elsewhere is not looked at each time."""
+"""A worker that comes and goes all the time: what runs elsewhere is not reconciled each time."""
 
 from pathlib import Path
 
+from config.api.identifiers import WorkerName
 from manager.reconcile.flapping import BURST, PAUSE_SECONDS
 from tests.integration.orchestrator.world import running
 
@@ -19,7 +20,7 @@ async def test_F12_a_worker_that_comes_and_goes_does_not_wake_all_workloads_each
         await world.until(lambda: all(world.check(name)["state"] == "Ready" for name in names))
         await world.settled()
         assert world.daemon is not None
-        client = world.daemon.fleet.links["flaps"].client
+        client = world.daemon.fleet.links[WorkerName("flaps")].client
         decided, began = len(world.decisions), world.clock.monotonic()
         for n in range(50):
             client.fail(f"lost for the time {n}")

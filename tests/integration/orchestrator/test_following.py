@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from gates.model import marks
+from gates.model.texts import foreign_job
 from localcluster.serving.faults import ServerError
 from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, job, workload
 from tests.integration.orchestrator.winning import won_by
@@ -39,7 +40,7 @@ async def test_32_46_the_winner_is_written_once_with_one_event(tmp_path: Path) -
         assert len(world.events()) == 1
 
 
-async def test_32_the_remote_job_names_its_replica_and_nobody_manages_it(tmp_path: Path) -> None:
+async def test_32_the_remote_job_names_its_replica_and_no_manager(tmp_path: Path) -> None:
     async with running(tmp_path, "w1") as world:
         await won_by(world)
         remote = world["w1"].get("jobs", "job-wl", "batch")
@@ -96,7 +97,7 @@ async def test_36_an_out_of_date_loser_goes_while_the_winner_runs(tmp_path: Path
         assert world.check()["state"] == "Ready"
 
 
-async def test_37_a_pending_replica_whose_spec_changed_is_made_anew(tmp_path: Path) -> None:
+async def test_37_a_pending_replica_whose_spec_changed_is_made_again(tmp_path: Path) -> None:
     async with running(tmp_path, "w1") as world:
         world.queue()
         await world.until(lambda: world.holders() == ["w1"])
@@ -127,7 +128,7 @@ async def test_40_105_a_foreign_job_of_the_same_name_survives_and_holds_the_work
         world.queue()
         await world.until(lambda: world.holders() == ["w1"])
         world["w1"].admit()
-        await world.until(lambda: "a job of the same name that Turnstile did not create" in world.check()["message"])
+        await world.until(lambda: foreign_job("w1") in world.check()["message"])
         assert world.check()["state"] == "Pending"
         world["w1"].finish()
         await world.settled()
@@ -312,6 +313,9 @@ async def test_54_56_what_was_deleted_while_a_worker_was_away_is_collected_later
 
 async def test_58_a_worker_that_answers_with_errors_does_not_stop_the_others(tmp_path: Path) -> None:
     async with running(tmp_path, "w1", "w2", "w3") as world:
+        world.queue("before")  # the workers show that they honour gates
+        await world.until(lambda: world.holders("before") == ["w1", "w2", "w3"])
+        await world.settled()
         world["w2"].local.faults.add(ServerError(), verb="create", plural="workloads")
         world.queue()
         await world.until(lambda: world.holders() == ["w1", "w3"])

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from gates.decision.policies import ANOTHER_MAY_ADMIT
 from localcluster.kueue.profile import CURRENT
 from localcluster.kueue.stand_in import LocalKueue
 from localcluster.serving.faults import Latency
@@ -50,7 +51,7 @@ async def test_the_policy_chooses_the_victims(tmp_path: Path, policy: str, winne
         await made.until(lambda: result(made) == "exact")
 
 
-async def test_nobody_is_preempted_while_room_may_come_up_elsewhere(tmp_path: Path) -> None:
+async def test_nothing_is_preempted_while_room_may_come_up_elsewhere(tmp_path: Path) -> None:
     """One worker asks; the other has room, and its Kueue takes its time."""
     gates = {"policy": "PreferNoPreemption", "grace_period": "30s"}
     options: Obj = {"gates": gates, "forecast": {"enabled": True}}
@@ -62,7 +63,7 @@ async def test_nobody_is_preempted_while_room_may_come_up_elsewhere(tmp_path: Pa
         await stack.enter_async_context(LocalKueue(made["w1"].store, CURRENT).running())
         await begin(made)
         submit(made)
-        await made.until(lambda: "another cluster may admit without preemption" in made.check().get("message", ""))
+        await made.until(lambda: ANOTHER_MAY_ADMIT in made.check().get("message", ""))
         await stack.enter_async_context(LocalKueue(made["w2"].store, CURRENT).running())
         await passing(made, lambda: made.check()["state"] == "Ready")
         assert made.status()["clusterName"] == "w2"

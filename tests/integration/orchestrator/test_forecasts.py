@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
+from localcluster.access.auth import Allow
 from localcluster.catalogue.registry import all_kinds
 from localcluster.kinds.fields import resource
 from localcluster.kinds.structural.builder import preserved, string
 from localcluster.kueue.profile import CURRENT
-from localcluster.serving.auth import Allow
 from tests.integration.orchestrator.forecasting import (
     begin,
     forecasting,
@@ -25,6 +25,7 @@ from tests.integration.orchestrator.forecasting import (
 from tests.integration.orchestrator.kueue import KUEUE
 from tests.integration.orchestrator.world import running
 from tests.support.builders import Builder
+from tests.support.worker_names import W1
 
 
 async def test_a_preemption_is_forecast_and_found_exact(tmp_path: Path) -> None:
@@ -41,7 +42,7 @@ async def test_a_preemption_is_forecast_and_found_exact(tmp_path: Path) -> None:
         assert found["flavors"] == {"cpu": "f"}
         assert found["cost"]["victims"] == 1
         forecasts = world.daemon.forecasts if world.daemon is not None else None
-        await world.until(lambda: forecasts is not None and forecasts.results("w1") == ("exact",))
+        await world.until(lambda: forecasts is not None and forecasts.history.results(W1) == ("exact",))
         assert [event["reason"] for event in world.events() if event["reason"] == "ForecastMissed"] == []
 
 
@@ -93,7 +94,7 @@ async def test_a_victim_that_never_stops_is_a_timeout(tmp_path: Path) -> None:
 
 
 async def test_a_wrong_forecast_is_told_and_counted(tmp_path: Path) -> None:
-    """Somebody admits by hand what the forecast says cannot be."""
+    """A user admits by hand what the forecast says cannot be."""
     async with running(tmp_path, "w1", kinds={"w1": CURRENT.kinds()}, forecast={"enabled": True}) as world:
         world.queue()
         await world.until(lambda: world.holders() == ["w1"])
@@ -145,7 +146,7 @@ async def test_a_worker_without_the_role_for_forecasts_is_told_once(tmp_path: Pa
     assert line["remedy"] == "apply deploy/rbac/worker-forecasts.yaml on the worker, or set forecast.enabled: false"
 
 
-async def test_an_object_that_makes_no_sense_is_named(tmp_path: Path) -> None:
+async def test_an_object_that_is_malformed_is_named(tmp_path: Path) -> None:
     """A worker whose API server lets through what ours refuses."""
     schema = resource({"overhead": preserved(), "handler": string()})
     kinds = tuple(replace(kind, schema=schema) if kind.kind == "RuntimeClass" else kind for kind in all_kinds())
@@ -153,7 +154,7 @@ async def test_an_object_that_makes_no_sense_is_named(tmp_path: Path) -> None:
         overhead = {"metadata": {"name": "odd"}, "handler": "odd", "overhead": {"podFixed": {"cpu": "much"}}}
         world["w1"].create("runtimeclasses", overhead, "node.k8s.io")
         assert world.daemon is not None
-        observation = world.daemon.fleet.links["w1"].observation
+        observation = world.daemon.fleet.links[W1].observation
         assert observation is not None
         await world.until(observation.why_silent)
         assert observation.why_silent().startswith("RuntimeClass odd cannot be read: RuntimeClass")
@@ -165,7 +166,7 @@ async def test_an_object_that_makes_no_sense_is_named(tmp_path: Path) -> None:
 async def test_without_forecasts_nothing_is_followed_but_what_gates_need(tmp_path: Path) -> None:
     async with running(tmp_path, "w1") as world:
         assert world.daemon is not None
-        assert world.daemon.fleet.links["w1"].observation is None
+        assert world.daemon.fleet.links[W1].observation is None
         world.queue()
         await world.until(lambda: world.holders() == ["w1"])
         world["w1"].block()

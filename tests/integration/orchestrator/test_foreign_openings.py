@@ -10,13 +10,20 @@ from gates.model import marks
 from localcluster.catalogue.registry import all_kinds
 from tests.integration.orchestrator.kueue import Cluster
 from tests.integration.orchestrator.timing import OpeningLog, T, annotate, ledger, opened, pending, say_gated
-from tests.integration.orchestrator.world import SYSTEM, running, world
+from tests.integration.orchestrator.world import SYSTEM, World, running, world
 
 
 def open_by_hand(cluster: Cluster) -> None:
     """Open the gate as an operator does."""
     entry = {"name": MULTIKUEUE_NAME, "position": "Open", "lastTransitionTime": cluster.now()}
     cluster.set_status("wl", lambda state: state.update(preemptionGates=[entry]))
+
+
+async def shows_gates(world: World, name: str) -> None:
+    """Let a worker show on another Workload that it honours gates."""
+    world.queue("other")
+    await world.until(lambda: world[name].has_workload("other") and world[name].gate("other"))
+    await world.settled()
 
 
 async def test_F6_a_gate_that_is_opened_between_two_attempts_counts_in_the_next(tmp_path: Path) -> None:
@@ -35,6 +42,7 @@ async def test_F6_a_gate_that_is_opened_between_two_attempts_counts_in_the_next(
         world.release_quota()
         await world.until(lambda: not world["w2"].has_workload())
         await world.pass_time(1)
+        await shows_gates(world, "w2")
         world.requeue()
         await world.until(world["w2"].has_workload)
         log = OpeningLog(world)
@@ -57,6 +65,8 @@ async def test_F6_a_copy_that_was_made_without_a_gate_has_a_window_once_there_is
         assert "preemptionGates" not in world["w1"].workload()["spec"]
         at = world.clock.monotonic()
         world.list_workers("w1", "w2")
+        await shows_gates(world, "w2")
+        world.look_after(0)
         await world.until(world["w2"].has_workload)
         world["w2"].block()
         await world.pass_time(T - 2)

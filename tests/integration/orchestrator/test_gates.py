@@ -7,6 +7,7 @@ import pytest
 
 from config.names import MULTIKUEUE_NAME
 from engine.vocabulary.gate_dialect import GateDialect
+from gates.model.texts import GATES_NOT_HONOURED
 from localcluster.catalogue.registry import all_kinds
 from localcluster.cluster import Partition
 from localcluster.serving.faults import ServerError
@@ -50,7 +51,7 @@ async def test_69_both_asked_before_the_daemon_looked_the_earlier_is_first(tmp_p
         assert world["w1"].gate() == "Closed"
 
 
-async def test_69_the_record_stands_on_the_hub_and_names_the_replica(tmp_path: Path) -> None:
+async def test_69_the_record_is_on_the_hub_and_names_the_replica(tmp_path: Path) -> None:
     async with running(tmp_path, "w1", "w2") as world:
         await pending(world)
         world["w1"].block()
@@ -172,7 +173,7 @@ async def test_83_a_restart_inside_the_window_opens_nothing_early(tmp_path: Path
         assert world["w2"].gate() == "Open"
 
 
-async def test_84_a_worker_whose_clock_is_an_hour_ahead_starves_nobody(tmp_path: Path) -> None:
+async def test_84_a_worker_whose_clock_is_an_hour_ahead_starves_no_other_worker(tmp_path: Path) -> None:
     async with world(tmp_path, "w1", "w2") as made:
         made["w1"].clock.skew = timedelta(hours=1)
         await made.start()
@@ -261,7 +262,8 @@ async def test_90_a_worker_that_prunes_gates_is_handled_by_its_policy(tmp_path: 
         want = {"allow": ["w1", "w2", "w3"], "exclude": ["w1"], "sequential": ["w1", "w2"]}
         assert world.holders() == want[policy]
         (active,) = world.hub.get("multikueueclusters", "w2", KUEUE, "")["status"]["conditions"]
-        assert active["message"] == "Connected; its Kueue does not honour preemption gates"
+        assert active["message"].startswith(f"Connected; {GATES_NOT_HONOURED}, which it does not know")
+        assert f"(gatesUnsupported: {policy})" in active["message"]
         await world.pass_time(T + 1)
         later = {"allow": ["w1", "w2", "w3"], "exclude": ["w1"], "sequential": ["w1", "w2", "w3"]}
         assert world.holders() == later[policy]
@@ -270,8 +272,8 @@ async def test_90_a_worker_that_prunes_gates_is_handled_by_its_policy(tmp_path: 
 async def test_90_a_worker_whose_feature_is_off_is_found_out_by_its_silence(tmp_path: Path) -> None:
     workers = [{"name": "w2", "gates_unsupported": "exclude"}]
     async with running(tmp_path, "w1", "w2", workers=workers) as world:
+        world["w2"].shows_gates = False
         await pending(world)
-        world["w1"].close_gate()
         await world.pass_time(40)
         assert world.holders() == ["w1"]
 
@@ -302,6 +304,7 @@ async def test_93_two_workloads_have_a_window_each(tmp_path: Path) -> None:
 async def test_a_worker_that_speaks_the_keps_dialect_is_understood(tmp_path: Path) -> None:
     kinds = {"w2": all_kinds(gate_dialect=GateDialect.KEP)}
     async with running(tmp_path, "w1", "w2", kinds=kinds) as world:
+        world["w2"].gate_field = "state"
         await pending(world)
         world["w2"].close_gate("wl", "state")
         world["w2"].set_condition("wl", "QuotaReservationBlocked", reason="PreemptionGated")
@@ -323,7 +326,7 @@ async def test_a_gate_that_cannot_be_opened_does_not_starve_the_others(tmp_path:
         assert opened(world) == ["w2"]
 
 
-async def test_a_gate_of_somebody_else_is_left_as_it_is(tmp_path: Path) -> None:
+async def test_a_gate_of_another_client_is_left_as_it_is(tmp_path: Path) -> None:
     async with running(tmp_path, "w1") as world:
         await pending(world)
         others = [{"name": "a/b"}, {"name": MULTIKUEUE_NAME}]

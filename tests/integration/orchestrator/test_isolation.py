@@ -10,7 +10,7 @@ from tests.integration.orchestrator.winning import won_by
 from tests.integration.orchestrator.world import running
 
 
-async def test_isolation_a_frozen_worker_delays_nobody(tmp_path: Path) -> None:
+async def test_isolation_a_frozen_worker_delays_no_other_worker(tmp_path: Path) -> None:
     """Kueue v0.19.1 copies nothing to a healthy worker for 48 seconds after another one froze."""
     async with running(tmp_path, "w1", "w2") as world:
         world["w2"].local.freeze()
@@ -48,7 +48,7 @@ async def test_isolation_a_partition_in_the_middle_of_everything(tmp_path: Path,
         await world.until(lambda: world.check("second")["state"] == "Ready")
 
 
-async def test_isolation_a_slow_worker_delays_nobody(tmp_path: Path) -> None:
+async def test_isolation_a_slow_worker_delays_no_other_worker(tmp_path: Path) -> None:
     async with running(tmp_path, "w1", "w2", "w3") as world:
         slow = world["w2"].local.faults.add(Latency(5), verb="create")
         for number in range(20):
@@ -62,7 +62,7 @@ async def test_isolation_a_slow_worker_delays_nobody(tmp_path: Path) -> None:
         assert world.clock.monotonic() == 0
 
 
-async def test_isolation_a_worker_that_refuses_everything_delays_nobody(tmp_path: Path) -> None:
+async def test_isolation_a_worker_that_refuses_everything_delays_no_other_worker(tmp_path: Path) -> None:
     async with running(tmp_path, "w1", "w2") as world:
         world["w2"].local.faults.add(ServerError("on fire"), verb="create")
         for number in range(20):

@@ -14,6 +14,7 @@ from manager.reconcile.job_sync import JobSyncer
 from manager.reconcile.remote_jobs import RemoteJobs
 from tests.integration.orchestrator.kueue import NAMESPACE, job
 from tests.integration.orchestrator.world import World, running
+from tests.support.worker_names import W1
 from workerclient.base.errors import Conflict
 
 
@@ -22,7 +23,7 @@ async def carry_out(world: World, plan: PlannedJob) -> ActionEffect:
     hub = daemon.hub.workload(ObjectKey(NAMESPACE, "wl"))
     assert isinstance(hub, HubRecord)
     syncer = JobSyncer(daemon.hub, daemon.identity, RemoteJobs(daemon.hub, daemon.identity), world.clock)
-    return await syncer.sync(daemon.fleet.links["w1"], hub, SyncJob("w1", plan=(plan,)))
+    return await syncer.sync(daemon.fleet.links[W1], hub, SyncJob(W1, plan=(plan,)))
 
 
 def version(raw: dict[str, dict[str, str]]) -> ObjectVersion:

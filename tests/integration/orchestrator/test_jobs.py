@@ -265,7 +265,7 @@ async def test_112_an_elastic_job_shrinks_in_place_and_grows_by_a_new_slice(tmp_
         assert world["w1"].find("jobs", "elastic", "batch") is not None
 
 
-async def test_112_other_drift_of_an_elastic_replica_makes_it_anew(tmp_path: Path) -> None:
+async def test_112_other_drift_of_an_elastic_replica_makes_it_again(tmp_path: Path) -> None:
     async with running(tmp_path, "w1") as world:
         owner = world.hub.create("jobs", elastic_job(3), "batch", NAMESPACE)
         elastic_workload(world, "first", owner, main=3)

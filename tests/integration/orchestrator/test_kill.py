@@ -13,12 +13,12 @@ from tests.integration.orchestrator.killing import Killer
 from tests.integration.orchestrator.world import running
 from tests.support.virtual_time import until
 
-LAST = 20
+LAST = 26
 """More than the daemon's writes in the story."""
 
 
 async def test_59_a_job_created_just_before_a_kill_is_not_run_twice(tmp_path: Path) -> None:
-    """The worker with the job is lost before the hub learned who won: nobody else wins while it may be running."""
+    """The worker with the job is lost before the hub learned who won: no other worker wins while it may be running."""
     async with running(tmp_path, "w1", "w2") as world:
         world.queue()
         await world.until(lambda: world.holders() == ["w1", "w2"])

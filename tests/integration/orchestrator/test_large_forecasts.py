@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from config.api.identifiers import WorkerName
 from localcluster.kueue.profile import CURRENT
 from localcluster.kueue.stand_in import LocalKueue
 from manager.models.observation import Observation
@@ -37,7 +38,7 @@ def submit(made: World, cpu: int, name: str = "wl", count: int = POD_SETS) -> No
 
 
 def observation(made: World, worker: str = "w1") -> Observation:
-    found = made.running_daemon().fleet.links[worker].observation
+    found = made.running_daemon().fleet.links[WorkerName(worker)].observation
     assert found is not None
     return found
 
@@ -78,7 +79,7 @@ def tenants(count: int, cpu: int) -> list[Builder]:
     return [tenant(f"t{number}", cpu, number).annotate(_STOP, "20") for number in range(count)]
 
 
-async def test_S1_a_forecast_that_takes_long_comes_later_and_keeps_nobody_waiting(tmp_path: Path) -> None:
+async def test_S1_a_forecast_that_takes_long_comes_later_and_blocks_no_other_work(tmp_path: Path) -> None:
     async with world(tmp_path, "w1", kinds={"w1": CURRENT.kinds()}, forecast={"enabled": True}) as made:
         give(made["w1"], queue(MANY))
         await begin(made)
@@ -115,7 +116,7 @@ async def test_S1_what_takes_seconds_is_too_large_to_forecast_and_not_tried_for_
         assert observation(made).background.is_idle, "it is not tried again"
 
 
-@pytest.mark.parametrize("moment", ["before anybody is preempted", "after somebody was preempted"])
+@pytest.mark.parametrize("moment", ["before the preemption", "after the preemption"])
 async def test_S1_a_forecast_that_comes_after_the_opening_is_of_the_state_before_and_is_verified(
     tmp_path: Path, moment: str
 ) -> None:

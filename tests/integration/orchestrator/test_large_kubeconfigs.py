@@ -1,4 +1,4 @@
-"""A kubeconfig that is too large, or changes often, keeps nobody waiting; one that does not change costs nothing."""
+"""A kubeconfig that is too large, or changes often, blocks no other work; one that does not change costs nothing."""
 
 import base64
 import json

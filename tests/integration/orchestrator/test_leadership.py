@@ -1,4 +1,4 @@
-"""Two instances, one Lease: nobody writes without leave, and leave never overlaps."""
+"""Two instances, one Lease: no instance writes without it, and terms never overlap."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -18,7 +18,7 @@ from manager.election.leadership import Elector, LeadershipLostError
 from tests.integration.orchestrator.world import SYSTEM, running
 from tests.support.clusters import access_to, no_jitter
 from tests.support.virtual_time import VirtualClock, let_run, until
-from workerclient.base.errors import Fenced, Unavailable
+from workerclient.base.errors import Fenced
 from workerclient.cluster import ClientContext, ClusterClient
 
 LEASE = ObjectKey(SYSTEM, "turnstile")
@@ -147,7 +147,7 @@ async def test_a_lease_that_is_given_up_is_taken_at_the_next_try(tmp_path: Path)
         assert r.second.elections == ["won"]
 
 
-async def test_a_lease_that_somebody_deleted_is_made_again(tmp_path: Path) -> None:
+async def test_a_lease_that_was_deleted_is_made_again(tmp_path: Path) -> None:
     async with race(tmp_path) as r:
         await r.second.freeze()
         r.hub.store.delete(r.hub.store.kind("leases", "coordination.k8s.io"), LEASE.name, SYSTEM)
@@ -184,7 +184,7 @@ async def test_leave_that_is_lost_while_a_request_waits_for_its_connection_holds
         leave = iter([True, False])
         client_context = ClientContext(VirtualClock(), no_jitter, may_write=lambda: next(leave))
         client = ClusterClient("hub", access_to(hub), client_context)
-        with pytest.raises(Unavailable, match="may no longer write"):
+        with pytest.raises(Fenced, match="may no longer write"):
             await client.resource(CONFIG_MAPS).create({"metadata": {"name": "a", "namespace": "default"}})
         await client.close()
         assert asked.hits == 0
@@ -206,7 +206,7 @@ async def test_a_standby_watches_and_writes_nothing(tmp_path: Path) -> None:
 
 
 async def test_a_lease_that_is_ours_is_given_up_even_if_it_looks_different(tmp_path: Path) -> None:
-    """As after a renewal whose answer is still on its way: nobody should have to wait for the Lease to run out."""
+    """As after a renewal whose answer is still on its way: no instance should have to wait for the Lease to run out."""
     async with race(tmp_path) as r:
         kind = r.hub.store.kind("leases", "coordination.k8s.io")
         lease = deepcopy(r.hub.store.get(kind, LEASE.name, SYSTEM))
@@ -227,7 +227,7 @@ async def test_a_release_waits_for_the_renewal_on_its_way(tmp_path: Path) -> Non
         assert r.holder in ("", "second")
 
 
-async def test_whoever_gave_the_lease_up_does_not_take_it_again(tmp_path: Path) -> None:
+async def test_an_instance_that_gave_the_lease_up_does_not_take_it_again(tmp_path: Path) -> None:
     async with race(tmp_path) as r:
         await r.first.elector.release()
         await r.until(lambda: r.second.elections)

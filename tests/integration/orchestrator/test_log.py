@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from config.sections.sections import Logging
+from config.sections.process import Logging
 from localcluster.serving.faults import ServerError
 from manager.logging.logs import configure_logging
 from tests.integration.orchestrator.kueue import KUEUE

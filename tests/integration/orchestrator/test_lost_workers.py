@@ -11,6 +11,7 @@ from manager.clusters.lost_workers import NAME
 from tests.integration.orchestrator.kueue import KUEUE
 from tests.integration.orchestrator.winning import won_by
 from tests.integration.orchestrator.world import CONFIG, SYSTEM, running
+from tests.support.worker_names import W1
 
 L = 15 * 60
 LOST = 'Admitting remote lost, Previously: "Ready"'
@@ -172,12 +173,12 @@ async def test_a_cluster_that_leaves_the_list_is_swept_at_once_unless_it_runs_th
 
 
 @pytest.mark.parametrize("hours", [1, -1], ids=["forward", "back"])
-async def test_F11_a_clock_that_is_set_makes_nobody_lost_and_nobody_stay(tmp_path: Path, hours: int) -> None:
+async def test_F11_a_clock_that_is_set_neither_makes_a_worker_lost_nor_keeps_one(tmp_path: Path, hours: int) -> None:
     async with running(tmp_path, "w1", "w2") as world:
         await won_by(world)
         await world.cut("w1")
         world.clock.set_wall(world.clock.now_ns() + hours * 3600 * 10**9)
-        lost_for = world.clock.monotonic() - world.daemon.fleet.links["w1"].client.lost_at  # type: ignore[union-attr]
+        lost_for = world.clock.monotonic() - world.daemon.fleet.links[W1].client.lost_at  # type: ignore[union-attr]
         await world.pass_time(L - lost_for - 1)
         assert world.check()["state"] == "Ready"
         await world.pass_time(2)
@@ -204,7 +205,7 @@ async def test_F11_the_grace_goes_on_after_a_restart(tmp_path: Path, same: bool)
 
 
 @pytest.mark.parametrize("wrong", ["the next machine's clock", "the hub's clock"])
-async def test_F11_one_wrong_clock_makes_nobody_lost_after_a_failover(tmp_path: Path, wrong: str) -> None:
+async def test_F11_one_wrong_clock_makes_no_worker_lost_after_a_failover(tmp_path: Path, wrong: str) -> None:
     hour = timedelta(hours=1)
     async with running(tmp_path, "w1", "w2") as world:
         await won_by(world)

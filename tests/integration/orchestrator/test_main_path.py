@@ -70,7 +70,7 @@ async def test_nothing_is_read_from_workers_but_through_watches(tmp_path: Path) 
         assert requests <= 3 * len(names) * len(world.workers)
 
 
-async def test_no_write_of_ours_conflicts_with_another_of_ours(tmp_path: Path) -> None:
+async def test_our_own_writes_do_not_conflict_with_each_other(tmp_path: Path) -> None:
     async with running(tmp_path, "w1", "w2") as world:
         world.queue()
         await world.until(lambda: len(world.holders()) == 2)

@@ -11,10 +11,11 @@ from prometheus_client.exposition import generate_latest
 
 from config.api.meta import ObjectKey
 from config.names import ORIGIN_LABEL
-from gates.wire.records import replica_record
+from gates.wire.record_readers import replica_record
 from tests.integration.orchestrator.asking import fill
 from tests.integration.orchestrator.kueue import NAMESPACE, workload
 from tests.integration.orchestrator.world import ORIGIN, World, running
+from tests.support.worker_names import W1
 from workerclient.wire.codec import Identity
 
 MANY = 3_000
@@ -36,7 +37,7 @@ async def test_S1_a_worker_that_comes_back_to_many_workloads(tmp_path: Path) -> 
         fill(world, MANY)
         world.lag.forget()
         daemon = world.running_daemon()
-        world.lag.context.run(asyncio.get_running_loop().call_soon, daemon.router.worker, "w1")
+        world.lag.context.run(asyncio.get_running_loop().call_soon, daemon.router.worker, W1)
         await let_look(world)
 
 

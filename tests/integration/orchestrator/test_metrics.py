@@ -70,8 +70,13 @@ async def test_a_stuck_preemption_shows_its_age_and_whose_turn_comes_next(tmp_pa
         assert found.value("turnstile_gates_open", cluster="w1") == 1
         assert found.value("turnstile_gates_open", cluster="w2") == 0
         assert found.value("turnstile_gates_waiting", cluster="w2") == 1
+        assert found.value("turnstile_workloads_waiting", cluster_queue=QUEUE) == 1
+        waited = found.value("turnstile_workloads_longest_wait_seconds", cluster_queue=QUEUE)
+        assert waited is not None
 
         await told.pass_time(20)
+        found = await scrape()
+        assert found.value("turnstile_workloads_longest_wait_seconds", cluster_queue=QUEUE) == waited + 20
         assert (await scrape()).value("turnstile_gates_oldest_open_seconds", cluster="w1") == 20
 
         await told.pass_time(15)
@@ -83,6 +88,18 @@ async def test_a_stuck_preemption_shows_its_age_and_whose_turn_comes_next(tmp_pa
         assert found.value("turnstile_signal_to_open_seconds_bucket", **bucket) == 1
         assert found.value("turnstile_signal_to_open_seconds_bucket", **{**bucket, "le": "10.0"}) == 0
         assert violations(found) == 0
+
+
+async def test_a_rejected_workload_is_counted_by_its_queue_and_waits_no_more(tmp_path: Path) -> None:
+    options = {"jobs": {"integrations": ["batch/job"], "ownerless_workloads": "Reject"}}
+    async with running(tmp_path, "w1", **options) as world, scraper(world) as scrape:
+        world.submit_ownerless()
+        world.hub.reserve("wl")
+        await world.until(lambda: world.check()["state"] == "Rejected")
+        await world.settled()
+        found = await scrape()
+        assert found.value("turnstile_workloads_rejected_total", cluster_queue="cq") == 1
+        assert found.value("turnstile_workloads_waiting", cluster_queue="cq") is None
 
 
 async def test_an_exact_forecast_is_counted_with_its_victims(tmp_path: Path) -> None:
@@ -142,7 +159,7 @@ async def test_the_silence_of_a_watch_grows_until_something_is_heard(tmp_path: P
         assert (await scrape()).value("turnstile_worker_watch_age_seconds", cluster="w1") == 0
 
 
-async def test_a_gate_that_somebody_else_opened_is_told_apart(tmp_path: Path) -> None:
+async def test_a_gate_that_another_client_opened_is_distinguished(tmp_path: Path) -> None:
     async with running(tmp_path, "w1", "w2") as world, scraper(world) as scrape:
         world.queue()
         await world.settled()
@@ -196,5 +213,5 @@ async def test_the_whole_text_is_what_the_conventions_ask_for(tmp_path: Path) ->
 
 def violations(found: Scrape) -> float:
     counts = [s.value for f in found.families for s in f.samples if s.name == "turnstile_invariant_violations_total"]
-    assert len(counts) == 2
+    assert len(counts) == 3
     return sum(counts)

@@ -8,15 +8,17 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from gates.planning.choosing import ONLY_PREEMPTING
 from localcluster.cluster import Partition
 from localcluster.kueue.profile import CURRENT
 from manager.cli.app import app
-from tests.integration.orchestrator.forecasting import passing, pods, queue, tenant
+from tests.integration.orchestrator.forecasting import forecasting, passing, pods, queue, tenant
 from tests.integration.orchestrator.kueue import Obj
 from tests.integration.orchestrator.planning import (
     FULL,
     ROOMY,
     URGENT,
+    open_hub,
     plan,
     plan_of,
     planned,
@@ -60,7 +62,7 @@ async def test_the_victims_of_a_plan_are_those_that_are_preempted(tmp_path: Path
         (preempting, _) = found["workers"]
         assert found["chosen"] == {
             "worker": "w1",
-            "why": "it is the only one that can make room by preemption",
+            "why": ONLY_PREEMPTING,
             "others": [],
         }
         victims = {victim["workload"] for victim in preempting["victims"]}
@@ -111,7 +113,7 @@ async def test_the_screen(tmp_path: Path) -> None:
         assert lines[6].endswith("7 (not counted)  InClusterQueue")
         assert lines[9].split() == ["w3", "main", "cpu", "f", "2", "2"]
         assert lines[-2:] == [
-            "goes to: w1: it is the only one that can make room by preemption",
+            f"goes to: w1: {ONLY_PREEMPTING}",
             "largest: pod set main: none without preemption, 1 on w1 with preemption",
         ]
         wide = await planned(made, tmp_path, urgent_job(), options=("-o", "wide"))
@@ -256,10 +258,28 @@ async def test_without_a_daemon_one_dead_worker_does_not_hide_the_others(tmp_pat
         await made["w2"].local.heal()
 
 
+async def test_without_daemon_and_file_the_hub_of_the_kubeconfig_is_planned_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("manager.cli.conventions.configuration.CONFIG_FILE", str(tmp_path / "none.yaml"))
+    monkeypatch.delenv("TURNSTILE_CONFIG", raising=False)
+    async with forecasting(tmp_path, {"w1": FULL}) as made:
+        open_hub(made)
+        await made.until(lambda: made["w1"].condition("Admitted", "low"))
+        file = write(tmp_path / "job.yaml", urgent_job())
+        hub = ("--kubeconfig", str(made.hub.local.kubeconfig_path), "--socket", str(tmp_path / "none"))
+        result = await asyncio.to_thread(CliRunner().invoke, app, ["plan", "-f", str(file), *hub, "-o", "json"])
+    assert result.exit_code == 0, result.stderr
+    first, second = result.stderr.splitlines()
+    assert first.endswith("; planning from the clusters instead")
+    assert second.startswith(f"{tmp_path}/none.yaml does not exist; using the defaults and the hub of context ")
+    assert [each["verdict"] for each in plan_of(result.stdout)["workers"]] == ["Preempts"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("-f", "job.yaml", "--socket", "none"), 3, "error: no daemon answers on none (No such file or directory); "),
+        (("-f", "job.yaml", "--socket", "none"), 3, "error: the clusters cannot be read: "),
         ((), 2, "error: nothing to plan: give a file with -f, or - for standard input\n"),
         (("-f", "none.yaml"), 2, "error: none.yaml: does not exist\n"),
         (("-f", "job.yaml", "--config", "none.yaml"), 2, "error: none.yaml: "),
@@ -274,5 +294,6 @@ def test_what_is_needed_is_one_sentence(
     write(tmp_path / "job.yaml", urgent_job())
     result = CliRunner().invoke(app, ["plan", *arguments])
     assert (result.exit_code, result.stdout) == (code, "")
-    assert result.stderr.startswith(message)
-    assert len(result.stderr.splitlines()) == 1
+    *notes, error = result.stderr.splitlines(keepends=True)
+    assert error.startswith(message)
+    assert len(notes) == (code == 3), "that no daemon answers"

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from localcluster.serving.faults import RawAnswer
 from manager.cli.app import app
+from manager.planning.listed import NO_DESCRIPTION
 from tests.integration.orchestrator.planning import (
     FULL,
     ROOMY,
@@ -32,4 +33,4 @@ async def test_S6_without_a_daemon_one_odd_worker_does_not_hide_the_others(tmp_p
         assert result.exit_code == 0, result.stderr
         workers = plan_of(result.stdout)["workers"]
         assert [each["verdict"] for each in workers] == ["Preempts", "Unreachable"]
-        assert "cannot be understood: its OpenAPI document does not describe Workloads" in str(workers[1])
+        assert NO_DESCRIPTION in str(workers[1])

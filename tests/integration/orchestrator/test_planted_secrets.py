@@ -15,9 +15,9 @@ import aiohttp
 import pytest
 import yaml
 
+from localcluster.access.auth import TokenUser
 from localcluster.catalogue.registry import all_kinds
 from localcluster.cluster import LocalCluster
-from localcluster.serving.auth import TokenUser
 from tests.integration.orchestrator.daemon_process import CONFIGURATION, ended, start
 from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, Cluster
 from tests.integration.orchestrator.world import CHECK, CONFIG, SYSTEM, World
@@ -111,7 +111,7 @@ class Planted:
         return str(self.directory / "turnstile.yaml")
 
     def is_at_work(self) -> bool:
-        """Tell whether a job went the whole way to the good worker."""
+        """Return whether a job went the whole way to the good worker."""
         kind = self.worker.store.kind("workloads", KUEUE)
         return "Active" in objects_of(self.hub) and bool(self.worker.store.list(kind)) and self._has_journal()
 

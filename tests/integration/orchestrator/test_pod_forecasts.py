@@ -6,7 +6,7 @@ import pytest
 
 from config.api.meta import ObjectKey
 from engine.pods.values.values import SchedulerMode
-from localcluster.serving.auth import Allow
+from localcluster.access.auth import Allow
 from tests.integration.orchestrator.forecasting import forecasting, passing, queue, record, result, submit, tenant
 from tests.integration.orchestrator.kueue import KUEUE, Obj
 from tests.integration.orchestrator.pod_scheduling import (
@@ -24,6 +24,7 @@ from tests.integration.orchestrator.pod_scheduling import (
 )
 from tests.integration.orchestrator.world import World
 from tests.support.pod_builders import budget, node
+from tests.support.worker_names import W1
 
 NODES = [node("n1"), node("n2")]
 OF_LOW = running_pod("low-0", 2, "n1", workload="low")
@@ -63,8 +64,8 @@ async def test_quota_and_pods_are_forecast_apart_and_both_found_exact(tmp_path: 
         assert (result(world), pods_result(world)) == ("exact", "exact"), record(world)
         assert world.daemon is not None
         assert world.daemon.forecasts is not None
-        forecasts = world.daemon.forecasts
-        await world.until(lambda: (forecasts.results("w1"), forecasts.pod_results("w1")) == (("exact",), ("exact",)))
+        history = world.daemon.forecasts.history
+        await world.until(lambda: (history.results(W1), history.pod_results(W1)) == (("exact",), ("exact",)))
         (entry,) = world.daemon.inspector.workers()
         assert (entry["podForecast"], entry["podHitRate"]) == ("on", 100)
 
@@ -100,7 +101,7 @@ async def test_what_is_forecast_is_what_the_scheduler_does(
         assert pods_result(world) == "exact", pods_record(world)
 
 
-async def test_another_eviction_than_forecast_is_wrong_and_told(tmp_path: Path) -> None:
+async def test_another_eviction_than_forecast_is_wrong_and_reported(tmp_path: Path) -> None:
     sets = pod_sets(4)
     async with with_pods(tmp_path, [queue(), tenant("low")], [*NODES, OF_LOW, OLD, YOUNG]) as world:
         await opened(world, sets)
@@ -261,14 +262,14 @@ async def test_pods_of_a_workload_that_are_a_gang_are_forecast_together(tmp_path
 async def test_without_the_setting_no_pod_is_followed(tmp_path: Path) -> None:
     async with forecasting(tmp_path, {"w1": [queue(), tenant("low")]}) as world:
         assert world.daemon is not None
-        assert world.daemon.fleet.links["w1"].pods is None
+        assert world.daemon.fleet.links[W1].pods is None
         submit(world)
         await passing(world, lambda: world.check()["state"] == "Ready")
         await world.until(lambda: result(world) == "exact")
         assert pods_record(world) == {}
 
 
-async def test_S1_an_outlook_that_takes_long_comes_later_and_keeps_nobody_waiting(tmp_path: Path) -> None:
+async def test_S1_an_outlook_that_takes_long_comes_later_and_blocks_no_other_work(tmp_path: Path) -> None:
     nodes = [node(f"n{number}", 10) for number in range(50)]
     pods = [running_pod(f"p{number}", 1, f"n{number // 10}") for number in range(500)]
     slow = tenant("low").annotate("localcluster.multikueue-turnstile.dev/stop-seconds", "20")

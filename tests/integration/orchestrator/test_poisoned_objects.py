@@ -1,4 +1,4 @@
-"""A worker whose objects make no sense: it is out of sight for that Workload, says why, and holds up nobody else."""
+"""A worker whose objects are malformed: it is out of sight for that Workload, says why, and holds up no other."""
 
 from copy import deepcopy
 from pathlib import Path
@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from config.api.identifiers import WorkerName
 from config.names import MULTIKUEUE_NAME, ORIGIN_LABEL
 from gates.jobs.copying import PREBUILT
 from gates.model import marks
@@ -111,7 +112,7 @@ async def test_F8_a_copy_poisoned_after_another_won_changes_nothing(tmp_path: Pa
 
 
 @pytest.mark.parametrize("name", HARMLESS)
-async def test_F8_odd_values_with_a_meaning_hold_up_nobody(tmp_path: Path, name: str) -> None:
+async def test_F8_odd_values_with_a_meaning_hold_up_no_workload(tmp_path: Path, name: str) -> None:
     async with running(tmp_path, "evil", "good") as world:
         world.queue()
         await world.until(lambda: world.holders() == ["evil", "good"])
@@ -136,7 +137,7 @@ JOB_POISONS: dict[str, Obj] = {
 
 
 @pytest.mark.parametrize("field", JOB_POISONS)
-async def test_F8_a_poisoned_job_of_a_worker_that_did_not_win_holds_up_nobody(tmp_path: Path, field: str) -> None:
+async def test_F8_a_poisoned_job_of_a_worker_that_did_not_win_holds_up_no_workload(tmp_path: Path, field: str) -> None:
     async with running(tmp_path, "evil", "good") as world:
         world.queue()
         await world.until(lambda: world.holders() == ["evil", "good"])
@@ -195,7 +196,7 @@ async def test_F8_a_poisoned_queue_silences_forecasts_at_most_and_opens_gates_as
     kinds = {"evil": CURRENT.kinds()}
     async with running(tmp_path, "evil", kinds=kinds, forecast={"enabled": True}) as world:
         assert world.daemon is not None
-        observation = world.daemon.fleet.links["evil"].observation
+        observation = world.daemon.fleet.links[WorkerName("evil")].observation
         assert observation is not None
         await world.until(lambda: observation.is_complete)
         plural, group, namespace, fields = SCHEDULE_POISONS[name]

@@ -11,9 +11,12 @@ from typing import Any
 
 import pytest
 
+from config.api.identifiers import WorkerName
 from config.names import KUEUE_API_VERSION
 from gates.model.settings import SECOND
+from gates.planning.limits import too_many_containers, too_many_pod_sets
 from manager.process.work_budget import PlanBudget, WorkBudget
+from manager.serving.parameters import limit_refused
 from tests.integration.orchestrator.asking import Asker, asking, fill
 from tests.integration.orchestrator.forecasting import forecasting, queue, submit, tenant
 from tests.integration.orchestrator.kueue import NAMESPACE, Obj
@@ -28,7 +31,7 @@ MANY = 10_000
 PAGE = 500
 
 
-async def test_S1_lists_of_many_workloads_come_in_pages_and_keep_nobody_waiting(tmp_path: Path) -> None:
+async def test_S1_lists_of_many_workloads_come_in_pages_and_block_no_other_work(tmp_path: Path) -> None:
     async with running(tmp_path, "w1", "w2") as world, asking(world, tmp_path) as asker:
         names = fill(world, MANY)
         found, pages = await asker.all_of("workloads")
@@ -63,9 +66,9 @@ async def test_S1_what_comes_and_goes_between_two_pages_is_neither_shown_twice_n
 @pytest.mark.parametrize(
     ("path", "query", "message"),
     [
-        ("workloads", {"limit": "0"}, "limit '0' is not allowed: must be a number from 1 to 500"),
-        ("workloads", {"limit": "501"}, "limit '501' is not allowed: must be a number from 1 to 500"),
-        ("workloads", {"limit": "²"}, "limit '²' is not allowed: must be a number from 1 to 500"),
+        ("workloads", {"limit": "0"}, limit_refused("0", 500)),
+        ("workloads", {"limit": "501"}, limit_refused("501", 500)),
+        ("workloads", {"limit": "²"}, limit_refused("²", 500)),
         ("gates", {"continue": "x"}, "continue 'x' is not allowed: must be what an answer said"),
         ("workloads/team/wl/timeline", {"continue": "x"}, "continue 'x' is not allowed: must be what an answer said"),
         (
@@ -113,7 +116,7 @@ def largest_workload() -> Obj:
 
 def crowd(made: World, worker: str, count: int) -> None:
     """Let the daemon's model of a worker hold many Workloads that run, as if it watched them."""
-    observation = made.running_daemon().fleet.links[worker].observation
+    observation = made.running_daemon().fleet.links[WorkerName(worker)].observation
     assert observation is not None
     for number in range(count):
         raw = build_workload(f"t{number}").queue("main").priority(number % 100).request(cpu=1).holds("main").raw
@@ -122,7 +125,7 @@ def crowd(made: World, worker: str, count: int) -> None:
         observation.cluster.put("Workload", NAMESPACE, f"t{number}", value)
 
 
-async def test_S1_plans_in_a_crowd_keep_nobody_waiting(tmp_path: Path) -> None:
+async def test_S1_plans_in_a_crowd_block_no_other_work(tmp_path: Path) -> None:
     setting: dict[str, list[Builder]] = {"w1": [queue(500)], "w2": [queue(8)]}
     async with forecasting(tmp_path, setting) as made, asking(made, tmp_path) as asker:
         open_hub(made)
@@ -137,7 +140,7 @@ async def test_S1_plans_in_a_crowd_keep_nobody_waiting(tmp_path: Path) -> None:
         assert refused["error"].startswith("too many requests for plans: 1 at once and 4 that wait; ")
 
 
-async def test_S1_a_job_at_every_limit_in_a_crowd_is_too_large_to_plan_and_keeps_nobody_waiting(tmp_path: Path) -> None:
+async def test_S1_a_job_at_every_limit_in_a_crowd_is_too_large_to_plan_and_blocks_no_other_work(tmp_path: Path) -> None:
     async with forecasting(tmp_path, {"w1": [queue(2000)]}) as made, asking(made, tmp_path) as asker:
         open_hub(made)
         crowd(made, "w1", 2000)
@@ -164,9 +167,9 @@ def pod_sets(count: int, containers: int = 1, padding: int = 0, cpu: int = 0) ->
 
 
 TOO_LARGE: dict[str, tuple[list[Obj], str]] = {
-    "pod sets": (pod_sets(19), "spec.podSets has 19 pod sets: must be at most 18"),
-    "very many pod sets": (pod_sets(3000), "spec.podSets has 3000 pod sets: must be at most 18"),
-    "containers": (pod_sets(6, 17), "spec.podSets have 102 containers in all: must be at most 100"),
+    "pod sets": (pod_sets(19), too_many_pod_sets("spec.podSets", 19)),
+    "very many pod sets": (pod_sets(3000), too_many_pod_sets("spec.podSets", 3000)),
+    "containers": (pod_sets(6, 17), too_many_containers("spec.podSets", 102)),
     "a template": (
         pod_sets(2, 1, 20_000),
         "spec.podSets[0].template has 20075 bytes: must be at most 16384",
@@ -188,7 +191,7 @@ async def test_S1_a_job_that_is_too_large_is_refused_by_the_name_of_the_field(tm
         assert (status, refused["error"].split(" has ")[0]) == (400, "metadata.annotations")
 
 
-async def test_S1_an_explanation_in_a_crowd_keeps_nobody_waiting(tmp_path: Path) -> None:
+async def test_S1_an_explanation_in_a_crowd_blocks_no_other_work(tmp_path: Path) -> None:
     setting: dict[str, list[Builder]] = {"w1": [queue(500)], "w2": [queue(8)]}
     options: Obj = {"dispatcher": {"mode": "External"}}
     async with forecasting(tmp_path, setting, **options) as made, asking(made, tmp_path) as asker:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from config.loading.loading import did_you_mean
 from localcluster.cluster import LocalCluster
 from tests.integration.orchestrator.daemon_process import CONFIGURATION, logged
 from tests.integration.orchestrator.reloading import OTHER_TOKEN, running, watches
@@ -138,7 +139,7 @@ async def test_what_needs_a_restart_is_named_and_the_rest_is_taken_over(tmp_path
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "a wrong value": ({"gcInterval": "never"}, 'gcInterval: "never" is not allowed: a duration of at least 1s'),
-    "an unknown field": ({"gate": {}}, 'gate: unknown field; did you mean "gates"?'),
+    "an unknown field": ({"gate": {}}, f"gate: {did_you_mean('gates')}"),
     "an open port": ({"http": {"bindAddress": "0.0.0.0"}}, "http.certificateFile: is required: a path, because"),  # noqa: S104 - it is refused
     "no such kubeconfig": ({"hub": {"kubeconfig": "/nowhere/kubeconfig"}}, "hub.kubeconfig: kubeconfig file"),
 }

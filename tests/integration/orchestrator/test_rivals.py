@@ -78,15 +78,15 @@ async def test_a_hub_whose_kueue_keeps_out_is_served_under_kueues_name(tmp_path:
 
 
 @pytest.mark.parametrize("name", [MULTIKUEUE_NAME, CONTROLLER_NAME])
-async def test_a_controller_that_begins_to_serve_a_check_of_ours_ends_the_daemon(tmp_path: Path, name: str) -> None:
+async def test_a_controller_that_begins_to_serve_one_of_our_checks_ends_the_daemon(tmp_path: Path, name: str) -> None:
     async with prepared_world(tmp_path, "w1", hub=hub(name)) as world:
         await started(world)
         world.queue()
         await world.until(lambda: world.holders() == ["w1"])
-        keep_words(world, "admissionchecks", CHECK, "Somebody else says so")
+        keep_words(world, "admissionchecks", CHECK, "another client says so")
         reason = await reason_of_the_end(world)
         assert f'AdmissionCheck "{CHECK}" is served by another controller' in reason
-        assert "'Somebody else says so'" in reason
+        assert "'another client says so'" in reason
         world["w1"].admit()
         world.queue("later")
         await asyncio.sleep(0.05)
@@ -94,7 +94,7 @@ async def test_a_controller_that_begins_to_serve_a_check_of_ours_ends_the_daemon
         assert world.check()["state"] == "Pending"
 
 
-async def test_kueues_field_manager_on_a_workload_of_ours_ends_the_daemon(tmp_path: Path) -> None:
+async def test_kueues_field_manager_on_one_of_our_workloads_ends_the_daemon(tmp_path: Path) -> None:
     async with prepared_world(tmp_path, "w1", hub=hub(MULTIKUEUE_NAME)) as world:
         world.queue("old")
         kueue_writes_as_itself(world, "old")  # from the time before Kueue's controller was switched off

@@ -1,6 +1,7 @@
 """`turnstile run` as a process: starts, works, stops when told to, and says in one line why it cannot."""
 
 import asyncio
+import json
 import signal
 import socket
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from localcluster.cluster import LocalCluster, Partition
 from localcluster.serving.faults import Latency
+from manager.journal.claiming import taken_by
 from tests.integration.orchestrator.daemon_process import ended, logged, start
 from tests.integration.orchestrator.world import SYSTEM
 from tests.support.virtual_time import until
@@ -55,8 +57,8 @@ async def test_probes_and_prometheus_are_answered(tmp_path: Path) -> None:
         sections: dict[str, Any] = {"hub": {"kubeconfig": str(hub.kubeconfig_path)}, "jobs": {"integrations": []}}
         process = await start(tmp_path, **sections)
         started, *others = await logged(process, "leadership.gained")
-        if not any(line.get("state") == "Connected" for line in others):
-            await logged(process, "hub.connection", state="Connected")
+        if not any(line["event"] == "hub.connected" for line in others):
+            await logged(process, "hub.connected")
         (place,) = started["http"]
 
         async def get(path: str) -> tuple[int, str]:
@@ -69,8 +71,11 @@ async def test_probes_and_prometheus_are_answered(tmp_path: Path) -> None:
         assert "turnstile_leader 1.0" in before
         assert 'turnstile_retries_total{operation="journal"} 0.0' in before
         assert (await get("/"))[0] == 404
+        status, refusal = await get("/v1/overview")
+        assert status == 404
+        assert "this daemon answers no questions over HTTP: http.authorization is None; " in refusal
         await hub.partition(Partition.REFUSED)
-        await logged(process, "hub.connection", state="Lost")
+        await logged(process, "hub.lost")
         status, reason = await get("/readyz")
         assert status == 503
         assert reason.startswith("the hub cannot be read: ")
@@ -92,7 +97,9 @@ async def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
             sections: dict[str, Any] = {"hub": {"kubeconfig": str(hub.kubeconfig_path)}, "http": {"port": port}}
             code, errors = await ended(await start(tmp_path, **sections))
     assert code == 1
-    assert errors.splitlines()[-1].startswith(f"error: http.port: 127.0.0.1:{port} cannot be listened on: ")
+    last = json.loads(errors.splitlines()[-1])
+    assert (last["level"], last["event"]) == ("error", "daemon.failed")
+    assert last["error"].startswith(f"http.port: 127.0.0.1:{port} cannot be listened on: ")
 
 
 async def test_a_leader_that_was_stopped_writes_nothing_when_it_wakes(tmp_path: Path) -> None:
@@ -106,7 +113,7 @@ async def test_a_leader_that_was_stopped_writes_nothing_when_it_wakes(tmp_path: 
         first = await start(tmp_path, "first", **sections)
         await logged(first, "leadership.gained")
         second = await start(tmp_path, "second", **sections)
-        await logged(second, "daemon.started")
+        await logged(second, "leadership.standby", lease="turnstile-system/turnstile", holder=holder(hub))
         first.send_signal(signal.SIGSTOP)
         await logged(second, "leadership.gained")
         holding = holder(hub)
@@ -114,7 +121,11 @@ async def test_a_leader_that_was_stopped_writes_nothing_when_it_wakes(tmp_path: 
         first.send_signal(signal.SIGCONT)
         code, errors = await ended(first)
         assert code == 1
-        assert "error: the Lease turnstile-system/turnstile" in errors.splitlines()[-1]
+        last = json.loads(errors.splitlines()[-1])
+        assert (last["event"], last["error"].partition(" was ")[0]) == (
+            "daemon.failed",
+            "the Lease turnstile-system/turnstile",
+        )
         await until(lambda: writes.hits)
         assert holder(hub) == holding
         second.send_signal(signal.SIGTERM)
@@ -130,11 +141,11 @@ def holder(hub: LocalCluster) -> str:
     ("sections", "code", "want"),
     [
         ({"gcInterval": "never"}, 2, "gcInterval"),
-        ({}, 1, "error: hub.kubeconfig is not set, and this process does not run in a pod"),
+        ({}, 1, "hub.kubeconfig is not set, and this process does not run in a pod"),
         (
             {"hub": {"kubeconfig": "/nowhere/kubeconfig"}},
             1,
-            'error: hub.kubeconfig: kubeconfig file "/nowhere/kubeconfig"',
+            'hub.kubeconfig: kubeconfig file "/nowhere/kubeconfig"',
         ),
     ],
     ids=["a wrong setting", "no hub", "no such kubeconfig"],
@@ -144,7 +155,7 @@ async def test_it_says_in_one_line_why_it_cannot_start(
 ) -> None:
     got, errors = await ended(await start(tmp_path, **sections))
     assert got == code
-    assert want in errors
+    assert want in errors.replace('\\"', '"')
     assert len(errors.splitlines()) == 1
 
 
@@ -153,8 +164,8 @@ async def test_a_hub_that_does_not_answer_is_named(tmp_path: Path) -> None:
         kubeconfig = hub.kubeconfig_path
     got, errors = await ended(await start(tmp_path, hub={"kubeconfig": str(kubeconfig)}))
     assert got == 1
-    assert errors.startswith(
-        "error: cannot identify the hub (reading namespace kube-system failed): cluster hub: get namespaces kube-system"
+    assert json.loads(errors)["error"].startswith(
+        "cannot identify the hub (reading namespace kube-system failed): cluster hub: get namespaces kube-system"
     )
 
 
@@ -166,8 +177,10 @@ async def test_S10_a_daemon_does_not_begin_where_its_socket_would_replace_a_file
         process = await start(tmp_path, api={"socket": str(tmp_path / "notes")}, **sections)
         code, errors = await ended(process)
         leases = hub.store.list(hub.store.kind("leases", "coordination.k8s.io"), SYSTEM)
-    assert code == 1
-    assert errors.splitlines()[-1].startswith(f"error: api.socket: {tmp_path}/notes exists and is not a socket; ")
+    assert code == 2
+    assert json.loads(errors.splitlines()[-1])["error"].startswith(
+        f"api.socket: {tmp_path}/notes exists and is not a socket; "
+    )
     assert "Traceback" not in errors
     assert (tmp_path / "notes").read_text() == "precious"
     assert not [lease for lease in leases if lease["spec"].get("holderIdentity")], "it never became the leader"
@@ -185,10 +198,33 @@ async def test_S10_a_second_daemon_leaves_the_socket_of_the_first(tmp_path: Path
         first = await start(tmp_path, "first", **sections)
         await logged(first, "leadership.gained")
         code, errors = await ended(await start(tmp_path, "second", **sections))
-        assert code == 1
-        assert errors.splitlines()[-1].startswith(f"error: api.socket: another daemon answers at {path}; ")
+        assert code == 2
+        told = json.loads(errors.splitlines()[-1])["error"]
+        assert told.startswith(f"api.socket: another daemon (process {first.pid}) answers at {path}; ")
         async with aiohttp.ClientSession(connector=aiohttp.UnixConnector(str(path))) as session:
             assert (await session.get("http://daemon/v1/overview")).status == 200
         first.send_signal(signal.SIGTERM)
         assert (await ended(first))[0] == 0
     assert not path.exists()
+
+
+async def test_a_second_daemon_does_not_write_into_the_journal_of_the_first(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    async with LocalCluster("hub", tmp_path) as hub:
+        hub.store.create(hub.store.kind("namespaces"), {"metadata": {"name": SYSTEM}})
+        sections: dict[str, Any] = {
+            "hub": {"kubeconfig": str(hub.kubeconfig_path)},
+            "jobs": {"integrations": []},
+            "journal": {"path": str(path)},
+        }
+        first = await start(tmp_path, "first", **sections, api={"socket": None})
+        await logged(first, "leadership.gained")
+        code, errors = await ended(await start(tmp_path, "second", **sections, api={"socket": None}))
+        assert code == 2
+        assert json.loads(errors.splitlines()[-1])["error"] == (
+            f"journal.path: {path}: {taken_by(f' (process {first.pid})')}"
+        )
+        first.send_signal(signal.SIGTERM)
+        code, errors = await ended(first)
+    assert code == 0
+    assert "hub.lost" not in errors, "a connection that is closed at the end is not lost"

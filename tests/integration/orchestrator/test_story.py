@@ -135,7 +135,7 @@ async def test_75_without_a_grace_a_worker_with_room_wins_all_the_same(tmp_path:
 
 
 @pytest.mark.parametrize("profiles", DIALECTS)
-async def test_76_where_nobody_could_be_preempted_nobody_asks(tmp_path: Path, profiles: Profiles) -> None:
+async def test_76_where_nothing_could_be_preempted_no_worker_asks(tmp_path: Path, profiles: Profiles) -> None:
     async with story(tmp_path, profiles) as told:
         for cluster in ("w1", "w2"):
             told.submit(cluster, work("equal", 8, "high"))
@@ -242,9 +242,7 @@ async def test_F13_79_89_an_eviction_closes_the_gate_and_others_wait_for_the_res
 
 
 @pytest.mark.parametrize("profiles", DIALECTS)
-async def test_91_states_follow_the_gates_of_the_spec_and_nobody_takes_that_for_a_drift(
-    tmp_path: Path, profiles: Profiles
-) -> None:
+async def test_91_states_follow_the_gates_of_the_spec_and_that_is_no_drift(tmp_path: Path, profiles: Profiles) -> None:
     async with story(tmp_path, profiles) as told:
         await fill(told, "w1", stops_in=600)
         await fill(told, "w2")
@@ -271,7 +269,7 @@ async def test_91_states_follow_the_gates_of_the_spec_and_nobody_takes_that_for_
         assert states() == {"example.com/other": "Closed"}
         await told.pass_time(T + 1)
         assert told.workload("w2", "high")["metadata"]["uid"] == replica["uid"]
-        assert [cluster for cluster, _ in told.openings("high")] == ["w1"], "it has no gate of ours any more"
+        assert [cluster for cluster, _ in told.openings("high")] == ["w1"], "it has no gate of Turnstile any more"
 
 
 @pytest.mark.parametrize("profiles", DIALECTS)
@@ -291,7 +289,7 @@ async def test_93_two_workloads_have_a_window_each(tmp_path: Path, profiles: Pro
         for name, clusters in opened.items():
             assert clusters in (["w1"], ["w2"])
             assert told.gate("w2" if clusters == ["w1"] else "w1", name) == "Closed"
-        # Whoever waits behind the other looks overlooked for a while, and its window is a little longer for that.
+        # A Workload behind the other looks overlooked for a while, and its window is a little longer for that.
         await told.pass_time(T + 60)
         for name, clusters in opened.items():
             later = [cluster for cluster, _ in told.openings(name)]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from localcluster.serving.auth import Allow
+from localcluster.access.auth import Allow
 from localcluster.serving.faults import Effect, Fault, ServerError, Throttle
 from tests.integration.orchestrator.terminating import job_on
 from tests.integration.orchestrator.world import World, running

@@ -6,6 +6,7 @@ import pytest
 
 from gates.model.actions import CreateReplica, RemoveRemote
 from gates.model.marks import FINALIZER
+from gates.model.texts import replica_leaving
 from tests.integration.orchestrator.kueue import KUEUE
 from tests.integration.orchestrator.terminating import (
     OPTIONS,
@@ -142,7 +143,7 @@ async def test_F2_a_leaving_replica_blocks_its_name_and_nothing_else(tmp_path: P
         await world.until(world["w2"].has_workload)
         await at_rest(world)
         assert held.is_leaving
-        assert "an earlier replica is still being deleted on: w1" in world.check()["message"]
+        assert replica_leaving(["w1"]) in world.check()["message"]
         held.let_go()
         await world.until(lambda: world.holders() == ["w1", "w2"])
         assert not held.is_leaving

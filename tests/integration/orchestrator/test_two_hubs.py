@@ -7,11 +7,10 @@ import pytest
 
 from config.names import ORIGIN_LABEL
 from gates.model import marks
+from gates.model.texts import foreign_job
 from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, Obj, job, workload
 from tests.integration.orchestrator.terminating import at_rest, job_on
 from tests.integration.orchestrator.world import ORIGIN, World, running
-
-NOT_OURS = "has a job of the same name that Turnstile did not create"
 
 
 def other_hubs_job(world: World, **annotations: str) -> Obj:
@@ -47,7 +46,7 @@ async def test_F9_a_foreign_job_never_makes_the_check_ready(tmp_path: Path, made
     async with running(tmp_path, "w1") as world:
         foreign = await admitted_beside(world, made)
         assert world.check()["state"] == "Pending"
-        assert NOT_OURS in world.check()["message"]
+        assert foreign_job("w1") in world.check()["message"]
         assert world["w1"].get("jobs", "job-wl", "batch") == foreign
 
 
@@ -114,7 +113,7 @@ async def test_F9_a_foreign_pod_in_the_place_of_a_deleted_one_does_not_hold_up_t
         await world.until(lambda: world.holders() == ["w1"])
         world["w1"].admit()
         await world.until(lambda: world.check()["state"] == "Ready")
-        # One pod of the group is on its way out on the hub, and another hub's stands in the place of its copy.
+        # One pod of the group is on its way out on the hub, and another hub's pod has the name of its copy.
         world.hub.change("pods", "a", lambda p: p["metadata"].update(finalizers=["example.com/slow"]))
         world.hub.delete("pods", "a")
         await world.settled()

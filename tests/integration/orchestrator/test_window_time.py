@@ -150,7 +150,7 @@ async def test_F6_a_hub_whose_history_was_rewritten_begins_windows_again(tmp_pat
         assert at + T <= await opens_after(world, "w2", at + 2 * T) <= at + T + 12
 
 
-async def test_F6_a_new_attempt_in_the_same_second_is_told_apart_by_the_count_of_evictions(tmp_path: Path) -> None:
+async def test_F6_a_new_attempt_in_the_same_second_is_distinguished_by_the_count_of_evictions(tmp_path: Path) -> None:
     async with running(tmp_path, "w1", "w2") as world:
         await opened_first(world)
         world.evict_on_hub()
@@ -176,7 +176,7 @@ async def test_F7_an_opening_that_arrives_late_counts_from_its_arrival(tmp_path:
         await world.until(lambda: ledger(world))
         await log.pass_time(5, step=0.2, settle=False)
         world["w2"].block()
-        await log.pass_time(3 * timeout, step=0.5, settle=False)
+        await log.pass_time(3 * timeout + 60, step=0.5, settle=False)
         assert "w2" in [name for name, _ in log.openings]
         assert all(gap >= timeout for gap in log.gaps())
 
@@ -249,8 +249,13 @@ async def test_F13_a_worker_that_makes_its_copy_again_and_again_does_not_hold_al
         asked = world.clock.monotonic()
         while world["w2"].gate() != "Open":
             assert world.clock.monotonic() < asked + T + 30, "w2 never gets its turn"
+            if not world["w1"].has_workload():  # it waits for the window: it may have to be shown again what w1 honours
+                await world.pass_time(1)
+                continue
             world["w1"].delete("workloads", "wl", KUEUE)
-            await world.until(world["w1"].has_workload)
+            await world.settled()
+            if not world["w1"].has_workload():
+                continue
             long_ago, world["w1"].clock.skew = world["w1"].clock.skew, timedelta(days=-1)
             world["w1"].block()
             world["w1"].clock.skew = long_ago

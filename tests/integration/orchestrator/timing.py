@@ -14,7 +14,7 @@ GATED = "Workload requires preemption, but it's gated"
 
 
 class OpeningLog:
-    """When each worker's gate went from closed to open, in true time, whoever did it."""
+    """When each worker's gate went from closed to open, in true time, by any client."""
 
     def __init__(self, world: World) -> None:
         self._world = world

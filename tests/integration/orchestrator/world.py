@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from config.api.identifiers import WorkerName
 from config.api.meta import ObjectKey
 from config.names import CONFIG_API_VERSION, CONFIG_KIND, ORIGIN_LABEL
 from config.sections.settings import Configuration
@@ -21,10 +22,10 @@ from gates.model.actions import Decision
 from gates.model.view import WorkloadView
 from gates.reports.recording import dumps, loads
 from gates.upkeep.leadership import LeaseTimings
+from localcluster.access.auth import Allow
 from localcluster.catalogue.registry import all_kinds
 from localcluster.cluster import Partition
 from localcluster.kinds.kinds import ServedKind
-from localcluster.serving.auth import Allow
 from manager.app.daemon import Daemon, identify
 from manager.app.listeners import Observers
 from manager.election.leadership import Elector
@@ -36,7 +37,8 @@ from tests.support.clusters import access_to
 from tests.support.lag import LagProbe, measured_loop
 from tests.support.virtual_time import VirtualClock, let_run, until
 from workerclient.base.backoff import Retry
-from workerclient.cluster import ClientContext, ClusterClient, ConnectionState, WatchedResource
+from workerclient.cluster import ClientContext, ClusterClient, WatchedResource
+from workerclient.objects.connection_report import ConnectionState
 
 CHECK = "mk"
 MOST_DECISIONS = 20
@@ -139,7 +141,7 @@ class World:
     def _is_connected(self, names: Iterable[str]) -> bool:
         daemon = self.running_daemon()
         links = daemon.fleet.links
-        return daemon.hub.is_connected and all(name in links and links[name].is_connected for name in names)
+        return daemon.hub.is_connected and all(name in links and links[WorkerName(name)].is_connected for name in names)
 
     async def until(self, condition: Callable[[], object]) -> None:
         """Wait for something that the daemon brings about."""
@@ -225,7 +227,7 @@ class World:
 
     def lost_for(self, name: str) -> float:
         """Return for how many seconds a worker has been unreachable."""
-        since = self.running_daemon().fleet.links[name].report.lost_since_ns
+        since = self.running_daemon().fleet.links[WorkerName(name)].report.lost_since_ns
         assert since is not None
         return (self.clock.now_ns() - since) / 1e9
 
@@ -418,6 +420,8 @@ async def _world(
         name: Cluster(name, directory, clock, (kinds or {}).get(name, all_kinds()), (limited or {}).get(name))
         for name in names
     }
+    for worker in workers.values():
+        worker.shows_gates = True
     made = World(clock, hub, workers, options)
     clusters = [hub, *workers.values()]
     try:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from config.sections.sections import Logging
+from config.sections.process import Logging
 from gates.shadow.hindsight import Episode
 from localcluster.serving.faults import ServerError
 from manager.base.retrying import RetriedOperation

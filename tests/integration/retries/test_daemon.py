@@ -8,6 +8,7 @@ from localcluster.serving.faults import ServerError
 from manager.base.retrying import RetriedOperation
 from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE
 from tests.integration.orchestrator.world import CHECK, World, running
+from tests.support.worker_names import W1
 
 
 def waits(world: World, operation: RetriedOperation, subject: str = "") -> list[float]:
@@ -106,7 +107,7 @@ async def test_which_cluster_a_worker_is(tmp_path: Path) -> None:
         world["w1"].local.faults.remove(fault)
         daemon = world.daemon
         assert daemon is not None
-        await pass_until(world, lambda: daemon.fleet.links["w1"].is_connected)
+        await pass_until(world, lambda: daemon.fleet.links[W1].is_connected)
 
 
 async def test_permissions_on_a_worker(tmp_path: Path) -> None:

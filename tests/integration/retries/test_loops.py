@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from config.api.identifiers import ClusterUID
 from config.api.meta import ObjectKey
 from config.names import CONFIG_API_VERSION, CONFIG_KIND
 from config.sections.settings import Configuration
@@ -25,6 +26,7 @@ from manager.models.pod_observation import PodObservation
 from manager.upkeep.hub_permissions import HubPermissions
 from tests.support.clusters import access_to
 from tests.support.virtual_time import VirtualClock
+from tests.support.worker_names import W1, W2
 from workerclient.base.backoff import Retry
 from workerclient.cluster import ClientContext, ClusterClient
 
@@ -98,11 +100,11 @@ def data_of(hub: LocalCluster, name: str) -> dict[str, str]:
 async def test_the_times_of_loss(setup: Setup) -> None:
     link = setup.link()
     lost_workers = LostWorkers(link, setup.context, CONFIGURATION)
-    lost_workers.note("w1")
+    lost_workers.note(W1)
     fault = setup.hub.faults.add(ServerError(), plural="configmaps")
     async with setup.running(lost_workers.run()):
         await setup.outage(fault, RetriedOperation.LOST_WORKERS, 5)
-        lost_workers.note("w2")
+        lost_workers.note(W2)
         await setup.pass_until(lambda: "w2" in data_of(setup.hub, "turnstile-missing-workers"))
     await link.client.close()
     assert setup.waits(RetriedOperation.LOST_WORKERS) == GROWING, "what is written is what is known by then"
@@ -112,7 +114,9 @@ async def test_the_times_of_loss(setup: Setup) -> None:
 async def test_the_clusters_of_workers(setup: Setup) -> None:
     link = setup.link()
     lost_workers = LostWorkers(link, setup.context, CONFIGURATION)
-    identities = ClusterIdentities(link, "hub-uid", lambda: {"w1": (0, 0)}, lost_workers, setup.context, ignore)
+    identities = ClusterIdentities(
+        link, ClusterUID("hub-uid"), lambda: {W1: (0, 0)}, lost_workers, setup.context, ignore
+    )
     fault = setup.hub.faults.add(ServerError(), plural="configmaps")
     async with setup.running(identities.load()) as loading:
         await setup.outage(fault, RetriedOperation.WORKER_CLUSTERS, 4)
@@ -123,7 +127,7 @@ async def test_the_clusters_of_workers(setup: Setup) -> None:
     fault = setup.hub.faults.add(ServerError(), plural="configmaps")
     worker = ClusterClient("w1", access_to(setup.hub), setup.context)
     async with setup.running(identities.run()):
-        await identities.read("w1", worker)
+        await identities.read(W1, worker)
         await setup.outage(fault, RetriedOperation.WORKER_CLUSTERS, 3)
         await setup.pass_until(lambda: "w1" in data_of(setup.hub, "turnstile-worker-clusters"))
     await worker.close()
@@ -146,7 +150,7 @@ async def test_permissions_on_the_hub(setup: Setup) -> None:
 
 
 async def test_the_version_of_a_worker(setup: Setup) -> None:
-    observation = PodObservation("w1", access_to(setup.hub), setup.context, None, ignore)
+    observation = PodObservation(W1, access_to(setup.hub), setup.context, None, ignore)
     fault = setup.hub.faults.add(ServerError(), path="/version")
     async with setup.running(observation.run()):
         await setup.outage(fault, RetriedOperation.VERSION, 4)

@@ -5,15 +5,17 @@ from pathlib import Path
 
 import pytest
 
+from config.api.identifiers import WorkerName
 from config.api.meta import ObjectKey
-from config.sections.sections import Logging
+from config.sections.process import Logging
 from localcluster.cluster import Partition
 from localcluster.serving.faults import RawAnswer
 from manager.logging.logs import configure_logging
 from manager.shadow.event_router import ShadowEventRouter
 from tests.integration.shadow.world import EMPTY, shadowing
 from tests.support.odd_answers import FEW_ODD_ANSWERS, OPENAPI
-from workerclient.cluster import ConnectionState
+from tests.support.worker_names import W1, W2
+from workerclient.objects.connection_report import ConnectionState
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +30,7 @@ async def test_S6_an_odd_description_does_not_end_the_shadow(tmp_path: Path, odd
         shadow = world.shadow
         assert shadow is not None
         await world["w2"].local.partition(Partition.REFUSED)
-        await world.passing(lambda: not shadow.fleet.links["w2"].is_connected)
+        await world.passing(lambda: not shadow.fleet.links[W2].is_connected)
         await world["w2"].local.heal()
         await world.passing(lambda: fault.hits)
         world.submit(cpu=1)
@@ -42,7 +44,7 @@ async def test_S6_a_failure_costs_one_worker_and_is_counted(tmp_path: Path, monk
     def remote_workload(router: ShadowEventRouter, cluster: str, key: ObjectKey) -> None:
         if strikes and cluster == "w2":
             raise LookupError("nowhere")
-        route(router, cluster, key)
+        route(router, WorkerName(cluster), key)
 
     monkeypatch.setattr(ShadowEventRouter, "remote_workload", remote_workload)
     async with shadowing(tmp_path, {"w1": EMPTY, "w2": EMPTY}) as world:
@@ -57,9 +59,9 @@ async def test_S6_a_failure_costs_one_worker_and_is_counted(tmp_path: Path, monk
 
         await world.until(lambda: restarts("w2") == 1)
         assert restarts("w1") == 0
-        assert links["w2"].report.connection is ConnectionState.LOST
-        assert links["w2"].report.message == "cannot be understood: LookupError: nowhere"
-        assert links["w1"].is_connected
+        assert links[W2].report.connection is ConnectionState.LOST
+        assert links[W2].report.message == "cannot be understood: LookupError: nowhere"
+        assert links[W1].is_connected
         strikes = False
-        await world.passing(lambda: links["w2"].is_connected)
-        assert links["w2"].replica(ObjectKey("team", "wl")) is not None
+        await world.passing(lambda: links[W2].is_connected)
+        assert links[W2].replica(ObjectKey("team", "wl")) is not None

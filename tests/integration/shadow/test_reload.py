@@ -7,7 +7,8 @@ from typing import Any
 
 import yaml
 
-from manager.models.observation import FOLLOWED_KINDS
+from manager.app.reloading import STAYS_IN_FORCE
+from manager.models.model_watches import FOLLOWED_KINDS
 from tests.integration.orchestrator.daemon_process import logged
 from tests.integration.orchestrator.reloading import OTHER_TOKEN, Running, running, watches
 from tests.support.virtual_time import until
@@ -72,6 +73,6 @@ async def test_a_wrong_file_changes_nothing_and_is_told(tmp_path: Path) -> None:
         before = {name: watches(cluster) for name, cluster in daemon.workers.items()}
         line = await daemon.reload("configuration.refused", gcInterval="never", workers=[])
         assert 'gcInterval: "never" is not allowed' in line["problem"]
-        assert line["message"] == "the configuration that was read before stays in force"
+        assert line["message"] == STAYS_IN_FORCE
         assert {name: watches(cluster) for name, cluster in daemon.workers.items()} == before
         await until(lambda: sum(message.startswith("READY=1") for message in daemon.heard) == 2)

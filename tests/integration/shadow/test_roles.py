@@ -5,19 +5,23 @@ import base64
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import structlog
 import yaml
+from typer.testing import CliRunner, Result
 
 from config.api.meta import ObjectKey
 from config.sections.settings import Configuration
 from gates.upkeep.leadership import LeaseTimings
+from localcluster.access.auth import Allow, TokenUser
 from localcluster.cluster import LocalCluster
-from localcluster.serving.auth import Allow, TokenUser
+from manager.cli.app import app
 from manager.election.leadership import Elector
-from manager.models.observation import FOLLOWED_KINDS
+from manager.models.model_watches import FOLLOWED_KINDS
+from manager.serving.socket_server import serve_api
 from manager.shadow.daemon import ShadowDaemon
 from manager.shadow.episode_log import EpisodeLog
 from manager.shadow.problems import problems
@@ -26,6 +30,7 @@ from tests.integration.orchestrator.kueue import KUEUE
 from tests.integration.orchestrator.world import steady
 from tests.support.clusters import access_to
 from tests.support.virtual_time import VirtualClock, until
+from tests.support.worker_names import W1
 from workerclient.cluster import ClientContext, ClusterClient
 
 RBAC = Path(__file__).resolve().parents[3] / "deploy" / "rbac"
@@ -146,7 +151,7 @@ def create(cluster: LocalCluster, plural: str, document: dict[str, Any], group: 
 
 
 def is_complete(daemon: ShadowDaemon) -> bool:
-    link = daemon.fleet.links.get("w1")
+    link = daemon.fleet.links.get(W1)
     observation = link.observation if link is not None else None
     return daemon.elected.is_set() and observation is not None and observation.is_complete
 
@@ -154,7 +159,7 @@ def is_complete(daemon: ShadowDaemon) -> bool:
 async def test_the_shipped_roles_are_enough(tmp_path: Path) -> None:
     async with stage(tmp_path) as made, made.shadow(None) as daemon:
         await until(lambda: is_complete(daemon))
-        assert problems(daemon.hub, daemon.fleet) == []
+        assert problems(daemon.hub, daemon.fleet, "") == []
         assert daemon.unready() == ""
 
 
@@ -173,7 +178,7 @@ async def assert_missed(
     named = f"{verb} {resource}.{group}" if group else f"{verb} {resource}"
 
     def said() -> bool:
-        told = [each.message for each in problems(daemon.hub, daemon.fleet)]
+        told = [each.message for each in problems(daemon.hub, daemon.fleet, "")]
         told += [str(entry.get("error", "")) for entry in logs]
         return any(named in each and "forbidden" in each for each in told)
 
@@ -183,7 +188,7 @@ async def assert_missed(
         return
     await until(said)
     if resource != "leases" and (resource, verb) != ("secrets", "get"):
-        (problem, *_) = [each for each in problems(daemon.hub, daemon.fleet) if named in each.message]
+        (problem, *_) = [each for each in problems(daemon.hub, daemon.fleet, "") if named in each.message]
         assert file in problem.remedy
 
 
@@ -193,6 +198,56 @@ async def renewal_refused(clock: VirtualClock, said: Callable[[], object]) -> No
         if said():
             return
     await until(said)
+
+
+async def test_a_shadow_without_its_lease_says_that_it_observes_nothing(tmp_path: Path) -> None:
+    (missing,) = [grant for grant in grants("shadow.yaml") if grant[2:] == ("leases", "create")]
+    async with stage(tmp_path) as made, made.shadow(missing) as daemon:
+        await until(lambda: "forbidden" in reported(daemon)["problems"][0]["message"])
+        assert reported(daemon)["observes"] is False
+        result = await asked(daemon, tmp_path / "s")
+        assert result.exit_code == 3
+        (first, *_, last) = result.stdout.splitlines()
+        assert first.startswith("error: this shadow observes nothing: cluster hub: create leases.coordination.k8s.io ")
+        assert "apply deploy/rbac/shadow.yaml" in first
+        assert last == "nothing was observed"
+
+
+async def test_a_shadow_that_stands_by_names_the_one_that_observes(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made:
+        now = datetime.fromtimestamp(made.clock.now_ns() / 1e9, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        spec = {"holderIdentity": "another", "leaseDurationSeconds": 3600, "renewTime": now, "acquireTime": now}
+        create(
+            made.hub, "leases", {"metadata": {"name": "turnstile-shadow"}, "spec": spec}, "coordination.k8s.io", SYSTEM
+        )
+        async with made.shadow(None) as daemon:
+            want = 'the Lease turnstile-system/turnstile-shadow is held by "another"'
+            await until(lambda: [each["message"] for each in reported(daemon)["problems"][:1]] == [want])
+
+
+async def test_a_shadow_that_observes_ends_with_0(tmp_path: Path) -> None:
+    async with stage(tmp_path) as made, made.shadow(None) as daemon:
+        await until(lambda: is_complete(daemon))
+        result = await asked(daemon, tmp_path / "s")
+        assert (result.exit_code, result.stdout) == (0, "no worker has been allowed to preempt yet\n")
+
+
+def reported(daemon: ShadowDaemon) -> dict[str, Any]:
+    make = daemon.inspector.shadow()
+    assert make is not None
+    return make()
+
+
+async def asked(daemon: ShadowDaemon, socket: Path) -> Result:
+    """Run `shadow report` beside a shadow."""
+    async with asyncio.TaskGroup() as group:
+        serving = group.create_task(serve_api(socket, daemon.inspector))
+        await until(socket.is_socket)
+        arguments = ["shadow", "report", "--socket", str(socket)]
+        with structlog.testing.capture_logs():  # the runner captures what the shadow itself prints meanwhile
+            result = await asyncio.to_thread(CliRunner().invoke, app, arguments)
+        serving.cancel()
+    return result
 
 
 def test_the_lease_of_a_shadow_is_not_that_of_an_orchestrator() -> None:

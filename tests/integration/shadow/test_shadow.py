@@ -11,12 +11,14 @@ from gates.model.view import Reach
 from gates.shadow.hindsight import PreemptionCost, charged
 from localcluster.cluster import Partition
 from localcluster.kueue.profile import CURRENT, GATES_OFF, KueueProfile
+from manager.serving.ranking import RankRequest
 from manager.shadow.episode_log import EpisodeLog
 from manager.shadow.report import report_of
 from tests.integration.orchestrator.forecasting import pods, queue, tenant
 from tests.integration.orchestrator.kueue import KUEUE
 from tests.integration.shadow.world import EMPTY, ShadowWorld, shadowing
 from tests.support.builders import Builder
+from tests.support.worker_names import W1
 from workerclient.base.errors import Fenced
 from workerclient.objects.resource import Precondition
 
@@ -61,7 +63,7 @@ async def test_an_opening_by_another_controller_is_forecast_and_verified(tmp_pat
         assert (loss.workload, loss.reason, loss.pods) == ("team/low", "InClusterQueue", 1)
         assert 60 <= loss.seconds <= 70
         assert world.episode.breaches == ()
-        for policy in GatePolicy:  # the other worker would have cost the same, so nobody spares anything
+        for policy in GatePolicy:  # the other worker would have cost the same, so no policy spares anything
             cluster, cost = chosen(world, policy)
             assert cluster
             assert cost is not None
@@ -104,7 +106,7 @@ async def test_a_worker_with_room_would_have_spared_everybody(tmp_path: Path) ->
         assert chosen(world, GatePolicy.PREFER_NO_PREEMPTION) == ("w2", PreemptionCost())
 
 
-async def test_S1_a_forecast_that_takes_long_keeps_nobody_waiting_and_is_verified(tmp_path: Path) -> None:
+async def test_S1_a_forecast_that_takes_long_blocks_no_other_work_and_is_verified(tmp_path: Path) -> None:
     victims, stop = 36, "localcluster.multikueue-turnstile.dev/stop-seconds"
     objects: list[Builder] = [queue(victims).quota("g", cpu=1)]
     objects += [tenant(f"t{number}", 1, number).annotate(stop, "20") for number in range(victims)]
@@ -117,7 +119,7 @@ async def test_S1_a_forecast_that_takes_long_keeps_nobody_waiting_and_is_verifie
         world.dispatch("w1")
         await asked(world, "w1")
         assert world.shadow is not None
-        observation = world.shadow.fleet.links["w1"].observation
+        observation = world.shadow.fleet.links[W1].observation
         assert observation is not None
         await world.until(lambda: observation.background.is_idle)
         world.open("w1")
@@ -181,7 +183,7 @@ async def test_a_worker_that_cannot_be_seen_is_remembered(tmp_path: Path) -> Non
         await world["w1"].local.partition(Partition.REFUSED)
         shadow = world.shadow
         assert shadow is not None
-        await world.passing(lambda: shadow.fleet.links["w1"].reach(None) is Reach.LOST)
+        await world.passing(lambda: shadow.fleet.links[W1].reach(None) is Reach.LOST)
         world.open("w2")
         await world.passing(lambda: len(world.episode.breaches) == 1)
         assert world.episode.breaches[0].second == "w2"
@@ -217,7 +219,7 @@ async def test_without_gates_every_worker_preempts_and_that_is_told(
         assert spared["FirstComeFirstServed"] >= 1
 
 
-async def test_a_copy_without_a_gate_that_preempts_nobody_is_no_episode(tmp_path: Path) -> None:
+async def test_a_copy_without_a_gate_that_preempts_nothing_is_no_episode(tmp_path: Path) -> None:
     async with shadowing(tmp_path, {"w1": EMPTY}) as world:
         world.submit()
         world.dispatch("w1", gated=False)
@@ -251,7 +253,7 @@ async def test_a_write_cannot_leave_whatever_the_code_asks_for(tmp_path: Path) -
     async with shadowing(tmp_path, {"w1": FULL}) as world:
         shadow = world.shadow
         assert shadow is not None
-        for client in (shadow.hub.workloads.resource, shadow.fleet.links["w1"].workloads.resource):
+        for client in (shadow.hub.workloads.resource, shadow.fleet.links[W1].workloads.resource):
             with pytest.raises(Fenced, match="this instance only reads"):
                 await client.delete(ObjectKey("team", "low"), Precondition("uid"))
         with pytest.raises(Fenced, match="this instance only reads"):  # not even a review, which stores nothing
@@ -289,6 +291,10 @@ async def test_the_inspector_answers_as_ever(tmp_path: Path) -> None:
         assert (would["w1"]["verdict"], would["w1"]["cost"]["victims"]) == ("Preempts", 1)
         assert would["w2"]["verdict"] == "Fits"
         assert [each["name"] for each in shadow.inspector.workers()] == ["w1", "w2"]
+        live = await shadow.inspector.live.document(RankRequest())
+        assert (live["daemon"]["isShadow"], live["daemon"]["acts"]) == (True, False)
+        assert [lane["worker"] for lane in live["workloads"]["items"][0]["lanes"]] == ["w1", "w2"]
+        assert [each["quota"]["state"] for each in live["workers"]["items"]] == ["Followed", "Followed"]
         report = shadow.inspector.shadow()
         assert report is not None
-        assert report() == {**report_of(world.episodes), "problems": []}
+        assert report() == {"observes": True, "problems": [], **report_of(world.episodes)}

@@ -12,14 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from config.api.identifiers import WorkerName
 from config.api.meta import ObjectKey
 from config.names import MULTIKUEUE_NAME, ORIGIN_LABEL
 from config.sections.settings import Configuration
 from gates.shadow.hindsight import Episode
 from gates.upkeep.leadership import LeaseTimings
+from localcluster.access.auth import Allow
 from localcluster.kueue.profile import CURRENT, KueueProfile
 from localcluster.kueue.stand_in import LocalKueue
-from localcluster.serving.auth import Allow
 from manager.election.leadership import Elector
 from manager.shadow.daemon import ShadowDaemon
 from manager.shadow.episode_log import EpisodeLog
@@ -114,7 +115,8 @@ class ShadowWorld:
             return False
         links = shadow.fleet.links
         return all(
-            name in links and links[name].is_connected and _is_complete(links[name]) for name in self.clusters.workers
+            name in links and links[WorkerName(name)].is_connected and _is_complete(links[WorkerName(name)])
+            for name in self.clusters.workers
         )
 
     # --- the other controller
@@ -136,7 +138,7 @@ class ShadowWorld:
             self[name].create("workloads", document, KUEUE, NAMESPACE)
 
     def asks(self, name: str, workload: str = "wl") -> bool:
-        """Tell whether a copy asks for its gate."""
+        """Return whether a copy asks for its gate."""
         found = self[name].condition("BlockedOnPreemptionGates", workload)
         return found is not None and found["status"] == "True"
 
@@ -146,7 +148,7 @@ class ShadowWorld:
         self[name].set_status(workload, lambda status: status.update(preemptionGates=[entry]))
 
     def is_admitted(self, name: str, workload: str = "wl") -> bool:
-        """Tell whether a worker has admitted a Workload."""
+        """Return whether a worker has admitted a Workload."""
         found = self[name].condition("Admitted", workload) if self[name].has_workload(workload) else None
         return found is not None and found["status"] == "True"
 
@@ -165,7 +167,7 @@ class ShadowWorld:
 
     @property
     def is_settled(self) -> bool:
-        """Tell whether there is an episode, and all that began is over."""
+        """Return whether there is an episode, and all that began is over."""
         return bool(list(self.episodes)) and all(episode.is_settled for episode in self.episodes)
 
 
@@ -196,6 +198,7 @@ async def shadowing(
         made = ShadowWorld(clusters)
         for name, builders in setting.items():
             give(made[name], *builders)
+            made[name].shows_gates = False  # its Kueue does, unless the feature is off
             await stack.enter_async_context(LocalKueue(made[name].store, found[name]).running())
         stack.push_async_callback(made.stop)
         await made.start()

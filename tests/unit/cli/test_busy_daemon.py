@@ -71,7 +71,7 @@ def test_S1_a_daemon_that_stays_busy_is_one_sentence() -> None:
 
 
 @pytest.mark.parametrize(("told", "rests"), [("99999", 5.0), ("soon", 1.0), ("-1", 1.0), ("1e9", 1.0), ("²", 1.0)])
-def test_S1_nobody_can_make_a_command_wait_for_long(told: str, rests: float) -> None:
+def test_S1_no_daemon_can_make_a_command_wait_for_long(told: str, rests: float) -> None:
     busy: Answer = (429, {"error": "x"}, {"Retry-After": told.encode("utf-8").decode("latin-1")})
     with answering(busy, FINE) as (daemon, _, rested):
         daemon.ask("workers")

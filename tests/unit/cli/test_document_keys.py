@@ -10,11 +10,11 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
+from config.api.identifiers import ReplicaUID
 from engine.forecasting.forecast import Cost, Forecast, ForecastVerdict, ForecastVictim
 from engine.forecasting.verification import ForecastResult
 from engine.pod_outlook.values import PodCost, PodOutcome, PodOutlook, PodVerdict, PodVictim
 from gates.model.forecasts import ForecastRecord
-from gates.model.names import ReplicaUID
 from gates.model.pod_records import PodRecord
 from gates.model.rules import Rule
 from gates.model.settings import SECOND
@@ -29,11 +29,14 @@ from gates.reports.explanation import (
     explanation_document,
     unreadable_document,
 )
-from gates.wire.records import hub_record
+from gates.wire.record_readers import hub_record
 from manager.cli.app import app
 from tests.support.builders import cluster, cluster_queue, workload
 from tests.support.document_keys import misspelt_keys
 from tests.support.pod_builders import budget, node, pod
+from tests.support.shadow_journals import episode
+from tests.support.shadow_journals import write as write_episodes
+from tests.support.worker_names import W1
 from tests.unit.gates.groups import NOW
 from tests.unit.manager.journals import look, write
 
@@ -100,6 +103,10 @@ def journal(path: Path) -> str:
     return str(path)
 
 
+def shadow_journal(path: Path) -> str:
+    return str(write_episodes(path, episode()))
+
+
 OFFLINE = {
     "predict": (objects, ("predict", "-f", "{}"), 0),
     "predict-pods": (pods, ("predict-pods", "-f", "{}"), 0),
@@ -107,7 +114,8 @@ OFFLINE = {
     "config validate": (configuration, ("config", "validate", "{}"), 2),
     "replay": (journal, ("replay", "{}"), 1),
     "timeline": (journal, ("timeline", "ns/a", "--journal", "{}"), 0),
-    "shadow report": (journal, ("shadow", "report", "--journal", "{}"), 0),
+    "timeline --victims": (journal, ("timeline", "--victims", "-A", "--journal", "{}"), 0),
+    "shadow report": (shadow_journal, ("shadow", "report", "--journal", "{}"), 0),
 }
 
 
@@ -134,12 +142,12 @@ def test_documents_of_explanations() -> None:
     outlook = PodOutlook(
         PodVerdict.EVICTS, NOW, "1.36", "", 2, (evicted,), (PodOutcome(("ns/a",)),), cost=PodCost(1, 0, 20)
     )
-    kept = ForecastRecord("w1", ReplicaUID("u"), NOW, forecast, ForecastResult.WRONG, pods=PodRecord(outlook))
+    kept = ForecastRecord(W1, ReplicaUID("u"), NOW, forecast, ForecastResult.WRONG, pods=PodRecord(outlook))
     metadata = {"name": "wl", "namespace": "ns", "uid": "u", "resourceVersion": "1"}
     record = hub_record({"metadata": metadata, "status": {"admissionChecks": [{"name": "mk", "state": "Pending"}]}})
     worker = WorkerExplanation("w1", ReplicaReport(ReplicaState.PENDING), "Closed", forecast, pods=outlook)
-    gates = (OpenGateReport("w1", NOW, NOW),)
-    explanation = WorkloadExplanation((worker,), NextStep(NextKind.GATE_OPENS, "w1", NOW), gates)
+    gates = (OpenGateReport(W1, NOW, NOW),)
+    explanation = WorkloadExplanation((worker,), NextStep(NextKind.GATE_OPENS, W1, NOW), gates)
     found = explanation_document(replace(record, forecast=kept), record.check(frozenset({"mk"})), explanation)
     assert list(misspelt_keys(found)) == []
     assert list(misspelt_keys(unreadable_document("ns", "wl", "bad"))) == []

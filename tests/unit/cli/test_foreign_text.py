@@ -15,7 +15,7 @@ import pytest
 import structlog
 from typer.testing import CliRunner
 
-from config.sections.sections import Logging
+from config.sections.process import Logging
 from config.types.choices import LogFormat
 from manager.cli.app import app
 from manager.cli.conventions.terminal import TerminalScreen
@@ -30,6 +30,8 @@ WORKER = {
     "connection": BAD,
     "replicas": 1,
     "forecast": BAD,
+    "forecastProblem": BAD,
+    "podForecastProblem": BAD,
     "hitRate": None,
     "lostSince": "",
     "clockSkewSeconds": None,
@@ -114,6 +116,7 @@ ANSWERS: dict[str, Any] = {
         "created": NOW,
         "problem": "",
         "check": {"name": BAD, "state": BAD},
+        "state": {**dict.fromkeys(("reason", "message", "check", "deactivatedBy", "remedy"), BAD), "since": NOW},
         "gates": [{"worker": BAD, "opened": BAD, "windowEnds": BAD}],
         "lastForecast": dict.fromkeys(("worker", "verdict", "result", "resultMessage"), BAD),
         "lastPodForecast": dict.fromkeys(("worker", "verdict", "result", "resultMessage"), BAD),
@@ -129,7 +132,16 @@ ANSWERS: dict[str, Any] = {
                 "replica": {"state": BAD, "since": BAD, "message": f"{BAD}!"},
                 "forecast": {"verdict": BAD, "message": BAD, "reliable": True, "victims": [EXPLAINED_VICTIM]},
                 "pods": {"verdict": BAD, "message": BAD, "approximate": [BAD], "victims": [POD_VICTIM]},
-            }
+                "preemption": None,
+            },
+            {
+                "name": BAD,
+                "gate": BAD,
+                "replica": {"state": BAD, "since": BAD, "message": BAD},
+                "forecast": None,
+                "pods": None,
+                "preemption": {"victims": [{**EXPLAINED_VICTIM, "pods": 1, "forecast": True, "preempted": False}]},
+            },
         ],
     },
     "timeline": {
@@ -151,6 +163,7 @@ ANSWERS: dict[str, Any] = {
         "remarks": [BAD, BAD],
     },
     "shadow": {
+        "observes": True,
         "problems": [dict.fromkeys(("kind", "cluster", "message", "remedy"), BAD)],
         "episodes": [EPISODE],
         "totals": {
@@ -218,17 +231,18 @@ def test_no_command_lets_a_worker_move_the_cursor(tmp_path: Path, command: str, 
     with answering(tmp_path / "s"):
         arguments = [*COMMANDS[command], *files, "-o", form, "--socket", str(tmp_path / "s")]
         result = CliRunner().invoke(app, arguments)
-    assert result.exit_code == 0, result.output
+    has_names = (command, form) != ("status", "name")  # those of an overview are refused
+    assert result.exit_code == (0 if has_names else 2), result.output
     assert not unprintable(result.stdout)
     assert not unprintable(result.stderr)
-    if (command, form) != ("status", "name"):  # an overview has no names
-        assert "owned" in result.stdout
+    assert ("owned" in result.stdout) == has_names
 
 
 def test_nor_does_the_doctor() -> None:
     finding = dict.fromkeys(("cluster", "topic", "message", "remedy"), BAD) | {"severity": "error"}
-    lines = lines_of({"items": [finding], "clusters": [BAD]}, TerminalScreen())
-    assert len(lines) == 3
+    kueue = {BAD: {"version": BAD, "source": BAD}}
+    lines = lines_of({"items": [finding], "clusters": [BAD], "checks": 1, "kueue": kueue}, TerminalScreen())
+    assert len(lines) == 4
     assert not unprintable("".join(lines))
 
 
@@ -237,7 +251,7 @@ def test_nor_does_a_log_line_and_it_stays_short(form: LogFormat) -> None:
     stream = io.StringIO()
     try:
         configure_logging(Logging(format=form), stream)
-        get_log().warning("worker.connection", worker=BAD, message="x" * 100_000, victims=[BAD, "y" * 100_000])
+        get_log().warning("worker.lost", worker=BAD, error="x" * 100_000, victims=[BAD, "y" * 100_000])
     finally:
         structlog.reset_defaults()
     assert not unprintable(stream.getvalue())

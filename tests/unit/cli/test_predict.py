@@ -7,6 +7,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner, Result
 
+from config.api.meta import not_a_time
 from manager.cli.app import app
 from tests.support.builders import Json, at, cluster, cluster_queue, workload
 
@@ -113,7 +114,7 @@ def test_the_configuration_and_gates_are_heeded(manifests: Path, tmp_path: Path)
         assert answer["outcome"] == want
 
 
-ASSUMED = "assumed-defaults: Kueue's Configuration is not known; predicted as Kueue v0.19 with its defaults"
+ASSUMED = "assumed-defaults: Kueue's Configuration is not known; predicted as Kueue v0.19.1 with its defaults"
 CONFIGURATION = {"apiVersion": "config.kueue.x-k8s.io/v1beta2", "kind": "Configuration"}
 
 
@@ -201,11 +202,12 @@ def test_an_unusable_object_is_named_with_its_file_and_field(manifests: Path, ob
         ((), "error: nothing to predict from: give manifests with -f, or scenarios with --batch"),
         (("-f", "missing.yaml"), "error: missing.yaml: does not exist"),
         (("--workload", "ns/q"), "error: --workload ns/q: there is no Workload ns/q, did you mean ns/p?"),
-        (("--now", "noon"), "error: --now: 'noon' is not a time: must be RFC 3339 such as 2026-08-01T12:00:00Z"),
+        (("--now", "noon"), f"error: --now: {not_a_time('noon')}"),
         (("--feature-gates", "Nonsense=true"), "error: unknown feature gate 'Nonsense'"),
+        (("--kueue-version", "newest"), "error: Kueue version 'newest' is not allowed: must be like v0.19.2 or v0.19"),
         (("--fair-sharing", "Luck"), 'error: fairSharing.preemptionStrategies: "Luck" is not allowed'),
     ],
-    ids=["nothing", "file", "workload", "time", "gate", "strategy"],
+    ids=["nothing", "file", "workload", "time", "gate", "version", "strategy"],
 )
 def test_a_wrong_argument_gets_one_line(manifests: Path, arguments: tuple[str, ...], want: str) -> None:
     given = () if not arguments or arguments[0] == "-f" else ("-f", str(manifests))
@@ -230,11 +232,14 @@ def scenario(name: str, **changes: object) -> Json:
     return {"name": name, "now": at(10), "fairSharing": None, "objects": OBJECTS, "incoming": incoming, **changes}
 
 
+SHORT_OF_CPU = "insufficient unused quota for cpu in flavor f, 1 more needed"
+
+
 def test_batch_answers_every_line_in_order() -> None:
     lines = [
         json.dumps(scenario("good")),
         "{not json",
-        json.dumps(scenario("gate", featureGates={"Nonsense": True})),
+        json.dumps(scenario("gate", featureGates={"PartialAdmission": "on"})),
         json.dumps(scenario("object", objects=BROKEN_QUOTA)),
         json.dumps(scenario("no objects", objects=None)),
         json.dumps([]),
@@ -252,6 +257,9 @@ def test_batch_answers_every_line_in_order() -> None:
         "flavors": {"main": {"cpu": "f"}},
         "borrowing": 0,
         "targets": [{"namespace": "ns", "name": "v", "reason": "InClusterQueue"}],
+        "podSetModes": {"main": "Preempt"},
+        "fits": "Ok",
+        "message": f"couldn't assign flavors to pod set main: {SHORT_OF_CPU}",
     }
 
 

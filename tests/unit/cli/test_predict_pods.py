@@ -76,6 +76,12 @@ def test_a_group_by_mode(tmp_path: Path, mode: str, places: dict[str, str]) -> N
     assert (found["kind"], found["victims"], found["nominated"]) == ("PodGroup", ["default/a"], places)
 
 
+def test_the_mode_of_the_kep_says_that_no_release_behaves_so(tmp_path: Path) -> None:
+    for mode, want in (("kep", True), ("v1.37", False)):
+        (found,) = forecasts(run("-f", of(tmp_path, GANG), "-o", "json", "--pod-group", "pg", "--mode", mode))
+        assert any("upstream dropped delayed preemption" in warning for warning in found["warnings"]) == want
+
+
 def test_yaml_and_a_list_on_standard_input() -> None:
     listed = yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": OBJECTS})
     result = run("-f", "-", "-o", "yaml", stdin=listed)
@@ -164,7 +170,7 @@ BAD_LINES = {
     "nodes that are no list": (line(nodes={}), "input.nodes is not a list"),
     "a node that is no object": (line(nodes=[7]), "input.nodes[0] is not an object"),
     "a pod on an unknown node": (line(pods=[pod("a", on="n9")]), 'Pod "default/a": spec.nodeName'),
-    "nobody of that name": (
+    "no pod of that name": (
         line(preemptor={"kind": "Pod", "name": "q"}),
         "Pod default/q is not waiting for a node",
     ),

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from gates.model.rules import Rule
 from manager.cli.app import app
+from manager.journal.schema import too_new
 from tests.unit.manager.journals import look, write
 
 
@@ -111,12 +112,12 @@ def with_garbage(path: Path) -> None:
 
 
 BAD = {
-    "no file": (lambda path: path.exists(), "there is no such file; journal.path in the configuration says where"),
-    "a directory": (lambda path: path.mkdir(), "there is no such file"),
+    "no file": (lambda path: path.exists(), "does not exist; journal.path in the configuration says where"),
+    "a directory": (lambda path: path.mkdir(), "is a directory: name a file in it"),
     "a text": (lambda path: path.write_text("hello " * 1000), "the journal is damaged or cut off"),
     "an empty file": (lambda path: path.write_bytes(b""), "this is not a journal of turnstile"),
     "a truncated journal": (damaged, "the journal is damaged or cut off"),
-    "a newer version's journal": (of_the_future, "the journal has format 99, this version reads up to 1; use a newer"),
+    "a newer version's journal": (of_the_future, too_new(99)),
     "content that is not known": (with_unknown_content, "use the version of turnstile that wrote it"),
     "lost rules": (without_rules, "the journal is damaged: a decision has lost its rules"),
     "garbage": (with_garbage, "the journal is damaged or cut off"),

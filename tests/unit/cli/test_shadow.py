@@ -9,6 +9,8 @@ from typer.testing import CliRunner
 
 from manager.cli.app import app
 from tests.support.shadow_journals import episode, write
+from tests.unit.manager.journals import look
+from tests.unit.manager.journals import write as write_decisions
 
 
 def report(*arguments: str) -> tuple[int, str, str]:
@@ -22,7 +24,7 @@ team/training  eu-1         2027-01-15T08:00:00Z  none  Preempts  exact     2   
 team/training  us-1         2027-01-15T08:00:00Z  none  Preempts  exact     1        2     1.0
 
 one cluster per timeout: broken 1 time(s)
-  team/training: us-1 0 s after eu-1, without gates
+  team/training: us-1 0s after eu-1, without gates
 team/training: FirstComeFirstServed would have chosen eu-1: -1 victims, -2 pods, -1.0 pod-hours
 team/training: LeastDisruption would have chosen us-1: -2 victims, -5 pods, -6.2 pod-hours
 team/training: PreferNoPreemption would have chosen eu-1: -1 victims, -2 pods, -1.0 pod-hours
@@ -59,8 +61,16 @@ def test_programs_get_the_same_as_json(tmp_path: Path) -> None:
 def test_a_journal_without_episodes_says_so(tmp_path: Path) -> None:
     assert report("--journal", str(write(tmp_path / "j.db", replace(episode(), starts=()))))[:2] == (
         0,
-        "no worker has been allowed to preempt yet\n",
+        "no attempt is recorded: no worker was allowed to preempt, or the shadow that writes this journal "
+        "observes nothing; without --journal the running shadow is asked\n",
     )
+
+
+def test_the_journal_of_an_orchestrator_is_not_a_report_of_shadow_mode(tmp_path: Path) -> None:
+    write_decisions(tmp_path / "j.db", look("a"))
+    code, output, errors = report("--journal", str(tmp_path / "j.db"))
+    assert (code, output, len(errors.splitlines())) == (2, "", 1)
+    assert "j.db: an orchestrator wrote this journal, not shadow mode; `turnstile timeline --victims" in errors
 
 
 def nothing(path: Path) -> None:
@@ -72,7 +82,7 @@ def rubbish(path: Path) -> None:
 
 
 UNUSABLE = {
-    "there is no such file": (nothing, "there is no such file; journal.path in the configuration says"),
+    "there is no such file": (nothing, "does not exist; journal.path in the configuration says"),
     "something else": (rubbish, "file is not a database"),
 }
 

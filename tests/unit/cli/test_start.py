@@ -18,6 +18,7 @@ HEAVY = (
     "tenacity",
     "engine",
     "sqlite3",
+    "textual",
 )
 PROBE = """
 import json, sys
@@ -37,6 +38,8 @@ finally:
         ("status", "--help"),
         ("status", "--socket", "none"),
         ("explain", "a/b", "--socket", "n"),
+        ("top", "--help"),
+        ("top", "--socket", "n"),
     ],
     ids=" ".join,
 )

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from config.api.identifiers import WorkerName
 from manager.cli.app import app
 from tests.support.foreign_text import BAD, unprintable
 from tests.support.shadow_journals import episode
@@ -90,7 +91,7 @@ def endless_schema(path: Path) -> None:
 
 
 def cyclic(path: Path) -> None:
-    """Have the root of the table point to itself, so that whoever walks it never arrives."""
+    """Have the root of the table point to itself, so that a walk through it never ends."""
     write(path, *(look(f"wl-{number}") for number in range(200)))
     with sqlite3.connect(path) as database:
         (root,) = database.execute("SELECT rootpage FROM sqlite_master WHERE name = 'entries'").fetchone()
@@ -127,7 +128,7 @@ STRANGE: dict[str, Callable[[Path], None]] = {
     "S9 text for a count": sql("UPDATE entries SET repeated = 'often'"),
     "S9 a huge name": sql("UPDATE entries SET workload = workload || printf('%.*c', 2000000, 'x')"),
     "S9 a huge body": sql("UPDATE entries SET body = zeroblob(50000000)"),
-    "S9 text that is none": sql("UPDATE entries SET label = CAST(x'ff' AS TEXT)"),
+    "S9 bytes that are not text": sql("UPDATE entries SET label = CAST(x'ff' AS TEXT)"),
     "S9 rules of text": sql("UPDATE rules SET body = '{}'"),
     "S9 another application": sql("PRAGMA application_id = 7"),
     "S9 a negative format": sql("PRAGMA user_version = -1"),
@@ -224,10 +225,10 @@ def test_S9_no_text_of_a_journal_forges_a_line(tmp_path: Path) -> None:
 def test_S9_nor_does_any_of_a_timeline_or_a_report(tmp_path: Path, form: str) -> None:
     path = tmp_path / "j.db"
     seen = look("a")
-    workers = tuple(replace(worker, name=BAD) for worker in seen.group.workers)
+    workers = tuple(replace(worker, name=WorkerName(BAD)) for worker in seen.group.workers)
     write(path, look("a", state=replace(seen.group, workers=workers)))
     attempt = episode()
-    starts = tuple(replace(start, cluster=BAD, message=BAD) for start in attempt.starts)
+    starts = tuple(replace(start, cluster=WorkerName(BAD), message=BAD) for start in attempt.starts)
     write_episodes(path, replace(attempt, workload=f"{BAD}/{BAD}", starts=starts))
     for command in ("timeline", "shadow report"):
         code, output, errors = run(command, path, "-o", form)

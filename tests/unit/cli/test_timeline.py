@@ -50,7 +50,7 @@ def test_the_configuration_says_where_the_journal_is(tmp_path: Path) -> None:
 
 BAD = {
     "no such Workload": (("ns/nobody", "--journal", "j.db"), "j.db: no decision about Workload ns/nobody is recorded"),
-    "no such file": (("ns/a", "--journal", "none"), "none: there is no such file; journal.path in the configuration"),
+    "no such file": (("ns/a", "--journal", "none"), "none: does not exist; journal.path in the configuration"),
     "a text": (("ns/a", "--journal", "text"), "text: the journal is damaged or cut off"),
     "a job": (("job/x", "-n", "ns", "--journal", "j.db"), "a journal lists Workloads, not jobs"),
     "two journals": (("ns/a", "--journal", "j.db", "--config", "c"), "--journal and --config both name a journal"),

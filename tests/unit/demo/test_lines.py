@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 from manager.demo.lines import Lines
+from manager.demo.pace import Pace, Pauses
 from manager.demo.playbill import Playbill
 from manager.demo.script import Narrator
 from manager.demo.sightings import ClusterSighting, SightingKind
@@ -12,10 +13,10 @@ from manager.demo.sightings import ClusterSighting, SightingKind
 
 def printed(*, facts_only: bool) -> list[str]:
     out = io.StringIO()
-    playbill = Playbill(0)
+    playbill = Playbill(Pace(Pauses()))
     playbill.see("worker-1", "batch-1 has stopped")
-    playbill.say("nobody runs", "worker-1")
-    playbill.say("nobody runs anywhere")
+    playbill.say("nothing runs", "worker-1")
+    playbill.say("nothing runs anywhere")
     lines = Lines(playbill, out)
     lines.flush(facts_only=facts_only)
     lines.flush(facts_only=facts_only)
@@ -25,13 +26,13 @@ def printed(*, facts_only: bool) -> list[str]:
 async def test_each_line_is_printed_once() -> None:
     assert printed(facts_only=False) == [
         "worker-1  batch-1 has stopped",
-        "worker-1  => nobody runs",
-        "=> nobody runs anywhere",
+        "worker-1  => nothing runs",
+        "=> nothing runs anywhere",
     ]
 
 
 async def test_a_recap_leaves_out_what_was_only_seen() -> None:
-    assert printed(facts_only=True) == ["worker-1  => nobody runs", "=> nobody runs anywhere"]
+    assert printed(facts_only=True) == ["worker-1  => nothing runs", "=> nothing runs anywhere"]
 
 
 def test_a_low_priority_job_is_worth_a_line_when_it_runs_again() -> None:

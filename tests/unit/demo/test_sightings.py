@@ -5,8 +5,12 @@ from typing import Any
 
 import pytest
 
+from config.api.identifiers import ReplicaUID, WorkerName
 from config.names import FIELD_MANAGER, MULTIKUEUE_NAME
+from engine.forecasting.forecast import Forecast, ForecastVerdict, ForecastVictim
+from engine.forecasting.verification import ForecastResult
 from gates.model import marks
+from gates.model.forecasts import ForecastRecord, format_record
 from manager.demo.sightings import JobPhase, Seen, SightingKind, cpus, phase, seen_on_hub, seen_on_worker
 
 Obj = dict[str, Any]
@@ -45,6 +49,27 @@ def test_a_copy_asks_and_is_opened_in_either_dialect(signal: str, field: str) ->
     assert on_worker("Workload", asking, opened) == [Seen(SightingKind.OPENED, field)]
     assert on_worker("Workload", opened, opened) == []
     assert on_worker("Workload", opened, None) == [Seen(SightingKind.REMOVED)]
+
+
+def recorded(cluster: str, opened: int, result: str = "pending", owners: tuple[str, ...] = ()) -> Obj:
+    """Return a hub's Workload with the record of a forecast."""
+    victims = tuple(ForecastVictim("default", owner, owner, "jobs", "r", owner=owner) for owner in owners)
+    forecast = Forecast(ForecastVerdict.PREEMPTS, made_ns=1, victims=victims)
+    record = ForecastRecord(WorkerName(cluster), ReplicaUID("u"), opened, forecast, ForecastResult(result))
+    return {"metadata": {"name": "x", "annotations": {marks.FORECAST: format_record(record)}}, "spec": {}, "status": {}}
+
+
+def test_a_forecast_is_seen_when_it_is_recorded_and_when_it_is_verified() -> None:
+    made = recorded("worker-1", 5, owners=("Job batch-3", "Job batch-1"))
+    verified = recorded("worker-1", 5, "exact", owners=("Job batch-3", "Job batch-1"))
+    following = recorded("worker-2", 9, owners=("Job batch-2",))
+
+    assert list(seen_on_hub("Workload", obj(), made)) == [
+        Seen(SightingKind.FORECAST, "worker-1 batch-1 and batch-3", 5)
+    ]
+    assert list(seen_on_hub("Workload", made, made)) == []
+    assert list(seen_on_hub("Workload", made, verified)) == [Seen(SightingKind.VERIFIED, "worker-1 exact")]
+    assert list(seen_on_hub("Workload", verified, following)) == [Seen(SightingKind.FORECAST, "worker-2 batch-2", 9)]
 
 
 def test_only_others_that_are_preempted_are_victims() -> None:
@@ -89,7 +114,7 @@ def test_the_hub_tells_each_record_once() -> None:
     assert list(seen_on_hub("Workload", after, after)) == []
 
 
-def test_a_record_that_nobody_understands_is_none() -> None:
+def test_an_unreadable_record_counts_as_none() -> None:
     garbled = obj()
     garbled["metadata"]["annotations"] = {marks.GATE_OPENINGS: "yes"}
 

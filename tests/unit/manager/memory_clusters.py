@@ -106,7 +106,7 @@ class Cluster:
         return token
 
     def is_accepted(self, token: str | None) -> bool:
-        """Tell whether a token is good here."""
+        """Return whether a token is good here."""
         if token in (ADMIN, LIMITED):
             return True
         account, uid = self._tokens.get(token or "", (ObjectKey("", ""), ""))
@@ -114,7 +114,7 @@ class Cluster:
         return uid != "" and (self.honours_dead_tokens or (stored is not None and stored["metadata"]["uid"] == uid))
 
     def may_work(self, token: str | None) -> bool:
-        """Tell whether the bearer of a token has the worker's role."""
+        """Return whether the bearer of a token has the worker's role."""
         if not self.is_accepted(token) or token not in self._tokens:
             return token == ADMIN
         account, _ = self._tokens[token]

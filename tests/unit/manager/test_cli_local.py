@@ -18,6 +18,12 @@ from manager.cli.app import app
             ["--clusters", "Hub"], 'error: cluster name "Hub": a lowercase RFC 1123 label must', id="capitals"
         ),
         pytest.param(["--clusters", "hub,"], 'error: cluster name "": ', id="a stray comma"),
+        pytest.param(
+            ["--fleet", "--clusters", "hub"],
+            "error: --clusters: a fleet needs a hub and at least one worker",
+            id="alone",
+        ),
+        pytest.param(["--directory", "d" * 120], "error: --directory: ", id="a path too long for a socket"),
         pytest.param(["--directory", "file/below"], "error: cannot make directory ", id="a file in the way"),
     ],
 )

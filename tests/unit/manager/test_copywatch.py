@@ -3,7 +3,7 @@
 from manager.cost.copywatch import PATIENCE_SECONDS, Attitude, CopyWatch
 
 
-def test_a_difference_that_somebody_else_ends_means_that_kueue_copies() -> None:
+def test_a_difference_that_another_client_ends_means_that_kueue_copies() -> None:
     watch = CopyWatch()
     assert watch.observe("u", "3", is_there=False, now=0) == PATIENCE_SECONDS
     assert watch.observe("u", "3", is_there=True, now=1) == 0

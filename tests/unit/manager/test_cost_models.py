@@ -37,7 +37,7 @@ def test_the_example_in_the_documentation_is_a_model(tmp_path: Path, monkeypatch
     assert model(facts(workload=preempted(2, pods=16))) > model(facts(workload=preempted(0, pods=16)))
 
 
-def test_a_name_that_nobody_offers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_that_no_package_offers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(install(tmp_path / "site", "our-models-b", SOURCE, squared="squared"))
     want = '"cubed" is not installed: must be one of checkpoint, progress, reference, squared'
     with pytest.raises(ModelError, match=f"^{want}$"):

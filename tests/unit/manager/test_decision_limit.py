@@ -2,6 +2,7 @@
 
 import pytest
 
+from config.api.identifiers import WorkerName
 from config.api.meta import ObjectKey
 from gates.model.actions import Decision, RemoveRemote, Step, SyncJob
 from gates.model.rules import Rule
@@ -16,10 +17,11 @@ from manager.reconcile.decision_limit import (
 )
 from manager.reconcile.removals import Removals
 from tests.support.virtual_time import VirtualClock
+from tests.support.worker_names import W1, W2
 
 KEY, OTHER = ObjectKey("ns", "wl"), ObjectKey("ns", "other")
-REMOVAL = Decision(Rule.FINISHED_OR_NO_QUOTA, (Step((RemoveRemote("w1"),)),))
-COPYING = Decision(Rule.WINNER_FOLLOWED, (Step((SyncJob("w1"),)),))
+REMOVAL = Decision(Rule.FINISHED_OR_NO_QUOTA, (Step((RemoveRemote(W1),)),))
+COPYING = Decision(Rule.WINNER_FOLLOWED, (Step((SyncJob(W1),)),))
 
 
 def decisions_until_rest(limit: DecisionLimit, workers: int = 0) -> int:
@@ -133,12 +135,12 @@ async def test_F2_decisions_without_actions_are_left_to_the_journal() -> None:
 async def test_F8_the_wait_for_a_loser_counts_from_its_beginning_until_its_job_is_gone() -> None:
     clock = VirtualClock()
     removals = Removals(clock)
-    removals.note(KEY, ["w1"], [])
+    removals.note(KEY, [W1], [])
     await clock.advance(30.0)
-    removals.note(KEY, ["w1", "w2"], [])
-    removals.note(KEY, [], ["w2"])  # another row answered for a moment; w1 still has its job
+    removals.note(KEY, [W1, W2], [])
+    removals.note(KEY, [], [W2])  # another row answered for a moment; w1 still has its job
     await clock.advance(10.0)
-    assert [removals.tried_ns(KEY, name) for name in ("w1", "w2")] == [40_000_000_000, 0]
-    assert removals.tried_ns(OTHER, "w1") == 0
-    removals.note(KEY, [], ["w1"])
-    assert removals.tried_ns(KEY, "w1") == 0
+    assert [removals.tried_ns(KEY, WorkerName(name)) for name in ("w1", "w2")] == [40_000_000_000, 0]
+    assert removals.tried_ns(OTHER, W1) == 0
+    removals.note(KEY, [], [W1])
+    assert removals.tried_ns(KEY, W1) == 0

@@ -1,4 +1,4 @@
-"""The journal keeps what was decided, survives what happens to processes and disks, and never stands in the way."""
+"""The journal keeps what was decided, survives what happens to processes and disks, and never blocks decisions."""
 
 import signal
 import sqlite3
@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
+from config.api.identifiers import ReplicaUID
 from config.api.meta import ObjectKey
 from engine.forecasting.forecast import Forecast, ForecastVerdict
 from gates.model.forecasts import ForecastRecord
-from gates.model.names import ReplicaUID
 from gates.model.rules import Rule
 from gates.model.settings import MINUTE, GatePolicy, Settings
 from manager.journal.file import JournalEntry, JournalFile, WriteOutcome
@@ -23,6 +23,7 @@ from manager.journal.replay import replayed
 from manager.journal.schema import JournalError
 from manager.journal.writer import DECISION, FORECAST, Journal, JournaledDecision, JournaledRules, JournalLimits
 from manager.logging.logs import begin_cause
+from tests.support.worker_names import W1
 from tests.unit.gates.groups import NOW, group, hub, worker
 from tests.unit.manager.journals import LIMITS, journal, look, named, write, written
 
@@ -46,7 +47,7 @@ def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
 
 
 def test_forecasts_are_kept_beside_decisions(tmp_path: Path) -> None:
-    record = ForecastRecord("w1", ReplicaUID("u"), NOW, Forecast(ForecastVerdict.FITS, NOW))
+    record = ForecastRecord(W1, ReplicaUID("u"), NOW, Forecast(ForecastVerdict.FITS, NOW))
     made = journal(tmp_path / "j.db")
     made.note_forecast(ObjectKey("ns", "wl"), record)
     made.close()
@@ -177,7 +178,7 @@ def _mend(directory: Path, name: str) -> None:
     (directory / "text").unlink()
 
 
-def test_a_thread_that_is_behind_makes_nobody_wait(tmp_path: Path) -> None:
+def test_a_thread_that_is_behind_delays_no_writer(tmp_path: Path) -> None:
     path = tmp_path / "j.db"
     made = Journal(path, LIMITS, lambda: NOW, lambda: 0.0, lambda: 1.0)
     with capture_logs() as logs:
@@ -211,7 +212,7 @@ def test_entries_carry_the_cause_of_their_reconcile(tmp_path: Path) -> None:
         causes.append(begin_cause())
         made.note_reconciliation(look(name))
         made.note_forecast(
-            ObjectKey("ns", name), ForecastRecord("w1", ReplicaUID("u"), NOW, Forecast(ForecastVerdict.FITS, NOW))
+            ObjectKey("ns", name), ForecastRecord(W1, ReplicaUID("u"), NOW, Forecast(ForecastVerdict.FITS, NOW))
         )
     made.close()
     assert [entry.cause for entry in decisions(tmp_path / "j.db")] == causes

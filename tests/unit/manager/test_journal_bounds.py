@@ -1,4 +1,4 @@
-"""S5: what the system says the journal's files take stays bounded, whoever reads and however much is decided.
+"""S5: what the system says the journal's files take stays bounded, however much is read and decided.
 
 The oracle is `stat` of all files, never what the journal says of itself.
 """
@@ -19,8 +19,9 @@ import pytest
 import yaml
 from structlog.testing import capture_logs
 
+from config.api.identifiers import WorkerName
 from config.api.meta import ObjectKey
-from config.sections.sections import JournalSection
+from config.sections.process import JournalSection
 from gates.model.rules import Rule
 from gates.model.settings import MINUTE, UngatedPolicy
 from gates.model.view import WorkloadView
@@ -89,7 +90,7 @@ def test_S5_a_flood_beside_a_paused_replay_stays_within_the_limit(tmp_path: Path
     assert sum(1 for _ in paused) > 500, "the reader goes on, with what is left"
 
 
-def test_S5_whoever_holds_a_transaction_costs_entries_but_not_the_disk(tmp_path: Path) -> None:
+def test_S5_a_held_transaction_costs_entries_but_not_the_disk(tmp_path: Path) -> None:
     path = tmp_path / "j.db"
     write(path, look(), limits=SMALL)
     made = journal(path, SMALL)
@@ -249,7 +250,11 @@ def test_S5_what_is_too_old_goes_though_the_clock_was_set_back(tmp_path: Path) -
 
 def test_S5_rules_that_no_entry_uses_are_dropped(tmp_path: Path) -> None:
     path = tmp_path / "j.db"
-    write(path, replace(look("old"), now_ns=NOW - 2 * MINUTE, policies={"q": next(iter(UngatedPolicy))}), look("new"))
+    write(
+        path,
+        replace(look("old"), now_ns=NOW - 2 * MINUTE, policies={WorkerName("q"): next(iter(UngatedPolicy))}),
+        look("new"),
+    )
     file = JournalFile(path, LIMITS.max_bytes)
     while file.tidy(NOW - MINUTE, NOW):
         pass
@@ -447,7 +452,7 @@ def test_S5_a_damaged_file_ends_in_a_warning_whatever_is_wrong_with_it(tmp_path:
 
 
 NOT_OURS = {
-    "a text": lambda path: path.write_text("these are the minutes of a meeting " * 200),
+    "a string": lambda path: path.write_text("these are the minutes of a meeting " * 200),
     "a database with the name of a table": foreign_database,
     "a database of another application": marked_database,
     "a database with other tables": busy_database,
@@ -481,7 +486,7 @@ def test_S10_a_second_daemon_leaves_the_journal_of_the_first_alone(tmp_path: Pat
         second.note_reconciliation(look("b"))
         written(second)
     assert [entry["event"] for entry in logs] == ["journal.unwritable"]
-    assert "another daemon writes to it; give each its own journal.path" in logs[0]["error"]
+    assert f"another daemon (process {os.getpid()}) writes to it; give each its own journal.path" in logs[0]["error"]
     first.note_reconciliation(look("c"))
     first.close()
     seconds[0] = 61.0

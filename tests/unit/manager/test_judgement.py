@@ -53,7 +53,7 @@ def test_a_verdict_holds_for_every_workload_and_is_told_once() -> None:
     judgement, told = found_missing()
     assert judge(judgement, B, NO_EVIDENCE, at(41), may_try=True) is MISSING
     assert judge(judgement, B, silent(5), at(42), may_try=True) is MISSING
-    assert (judgement.is_missing, told) == (True, ["changed"])
+    assert (judgement.verdict, told) == (MISSING, ["changed"])
 
 
 def test_a_new_look_lets_one_workload_try() -> None:
@@ -71,7 +71,7 @@ def test_a_gate_that_shows_ends_the_verdict() -> None:
     judgement, told = found_missing()
     assert judge(judgement, A, honoured(60), at(61), may_try=False) is HONOURED
     assert judge(judgement, B, NO_EVIDENCE, at(61), may_try=True) is HONOURED
-    assert (judgement.is_missing, told) == (False, ["changed", "changed"])
+    assert (judgement.verdict, told) == (HONOURED, ["changed", "changed"])
 
 
 def test_a_schema_without_gates_is_final_until_it_changes() -> None:
@@ -82,7 +82,7 @@ def test_a_schema_without_gates_is_final_until_it_changes() -> None:
     judgement.learn(at(600), knows_gates=False)
     judgement.learn(at(700), knows_gates=True)
     assert judge(judgement, A, NO_EVIDENCE, at(700), may_try=True) is UNKNOWN
-    assert (judgement.is_missing, told) == (False, ["changed", "changed"])
+    assert (judgement.verdict, told) == (UNKNOWN, ["changed", "changed"])
 
 
 def test_F3_what_was_shown_to_a_kueue_before_its_schema_changed_says_nothing_about_the_next() -> None:
@@ -98,7 +98,9 @@ def test_F3_an_old_gate_and_a_silent_copy_do_not_take_turns() -> None:
     judgement = GateSupportTracker(lambda: told.append("changed"))
     for second in range(40, 600):
         assert judge(judgement, A, honoured(10), at(second), may_try=False) is HONOURED
-        assert judge(judgement, B, silent(5 if second < 100 else 40), at(second), may_try=False) is HONOURED
+        # For the silent one itself it is not known; for the worker it is.
+        assert judge(judgement, B, silent(5 if second < 100 else 40), at(second), may_try=False) is UNKNOWN
+        assert judgement.verdict is HONOURED
     assert told == []
     late = (10 * SECOND + TRUST_NS) / SECOND
     assert judge(judgement, B, silent(40), at(late), may_try=False) is MISSING
@@ -122,6 +124,7 @@ def test_F3_a_copy_that_was_handled_without_a_gate_counts_at_once_but_not_again_
 def test_F3_silence_of_a_copy_that_is_gone_is_not_held_against_the_worker_later() -> None:
     judgement = GateSupportTracker(lambda: None)
     judge(judgement, A, honoured(10), at(11), may_try=False)
-    assert judge(judgement, B, silent(20), at(60), may_try=False) is HONOURED
-    assert judgement.unseen == B
-    assert judge(judgement, B, NO_EVIDENCE, at(10_000), may_try=False) is HONOURED
+    assert judge(judgement, B, silent(20), at(60), may_try=False) is UNKNOWN
+    assert (judgement.unseen, judgement.verdict) == (B, HONOURED)
+    assert judge(judgement, B, NO_EVIDENCE, at(10_000), may_try=False) is UNKNOWN  # it has to be shown again
+    assert judgement.verdict is HONOURED

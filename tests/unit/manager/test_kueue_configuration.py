@@ -1,4 +1,4 @@
-"""The Configuration of a worker's Kueue: what it changes, and one sentence for a file that is none."""
+"""The Configuration of a worker's Kueue: what it changes, and one sentence for an invalid file."""
 
 from pathlib import Path
 
@@ -38,7 +38,10 @@ BAD = {
     "S4 texts that stand for others without end": (BOMB, "holds more than 10000 values"),
     "another kind": ("kind: Pod\n", "expected a Kueue Configuration, with kind: Configuration"),
     "a list": ("[]\n", "expected a Kueue Configuration"),
-    "an unknown gate": (f"{HEAD}featureGates: {{PartialAdmision: true}}\n", "did you mean PartialAdmission?"),
+    "a gate that is neither on nor off": (
+        f"{HEAD}featureGates: {{PartialAdmission: 'yes'}}\n",
+        "feature gate PartialAdmission: 'yes' is not allowed: true, false",
+    ),
     "an unknown strategy": (
         f"{HEAD}fairSharing: {{preemptionStrategies: [Best]}}\n",
         "fairSharing.preemptionStrategies",

@@ -5,6 +5,7 @@ import asyncio
 from config.api.meta import ObjectKey
 from manager.queueing.action_slots import ActionEffect, ActionSlots
 from tests.support.virtual_time import VirtualClock, let_run
+from tests.support.worker_names import W1, W2
 from workerclient.base.errors import Conflict, Forbidden, Operation, Throttled
 
 KEY = ObjectKey("ns", "wl")
@@ -34,11 +35,11 @@ async def succeed() -> ActionEffect:
 async def test_a_lane_is_busy_until_its_action_ended_and_then_forgotten() -> None:
     bench = Bench()
     async with bench.slots as lanes:
-        task = lanes.start(KEY, "w1", succeed)
-        assert lanes.is_busy(KEY, "w1")
-        assert not lanes.is_busy(KEY, "w2")
+        task = lanes.start(KEY, W1, succeed)
+        assert lanes.is_busy(KEY, W1)
+        assert not lanes.is_busy(KEY, W2)
         assert await task
-        assert not lanes.is_busy(KEY, "w1")
+        assert not lanes.is_busy(KEY, W1)
         assert lanes.emptied.is_set()
     assert bench.ends == [(KEY, 0.0)]
 
@@ -51,14 +52,14 @@ async def test_a_refusal_rests_longer_each_time_and_tells_why() -> None:
 
     async with bench.slots as lanes:
         for rest in (5.0, 10.0, 20.0):
-            assert not await lanes.start(KEY, "w1", fail)
+            assert not await lanes.start(KEY, W1, fail)
             assert bench.ends[-1] == (KEY, rest)
-            assert lanes.is_busy(KEY, "w1")
-            assert "ask" in lanes.problem(KEY, "w1")
+            assert lanes.is_busy(KEY, W1)
+            assert "ask" in lanes.problem(KEY, W1)
             await bench.clock.advance(rest)
-            assert not lanes.is_busy(KEY, "w1")
-        await lanes.start(KEY, "w1", succeed)
-        assert lanes.problem(KEY, "w1") == ""
+            assert not lanes.is_busy(KEY, W1)
+        await lanes.start(KEY, W1, succeed)
+        assert lanes.problem(KEY, W1) == ""
     assert bench.failures == ["w1: Forbidden"] * 3
 
 
@@ -69,8 +70,8 @@ async def test_a_conflict_is_routine() -> None:
         raise Conflict(OPERATION, "changed")
 
     async with bench.slots as lanes:
-        assert not await lanes.start(KEY, "w1", lose)
-        assert lanes.problem(KEY, "w1") == ""
+        assert not await lanes.start(KEY, W1, lose)
+        assert lanes.problem(KEY, W1) == ""
         assert bench.ends[-1] == (KEY, 0.05)
     assert bench.failures == []
 
@@ -82,9 +83,9 @@ async def test_an_unforeseen_failure_ends_no_other_action() -> None:
         raise KeyError("surprise")
 
     async with bench.slots as lanes:
-        assert not await lanes.start(KEY, "w1", break_down)
-        assert await lanes.start(KEY, "w2", succeed)
-        assert "KeyError" in lanes.problem(KEY, "w1")
+        assert not await lanes.start(KEY, W1, break_down)
+        assert await lanes.start(KEY, W2, succeed)
+        assert "KeyError" in lanes.problem(KEY, W1)
 
 
 async def test_the_end_of_the_lanes_ends_what_is_on_its_way() -> None:
@@ -99,22 +100,22 @@ async def test_the_end_of_the_lanes_ends_what_is_on_its_way() -> None:
             ended.append("yes")
 
     async with bench.slots as lanes:
-        lanes.start(KEY, "w1", hang)
+        lanes.start(KEY, W1, hang)
         await let_run()
     assert ended == ["yes"]
 
 
 async def test_a_rest_is_over_for_an_alarm_that_rings_a_trifle_early() -> None:
-    """Whoever is woken by the end of a rest must find the lane free, or nobody wakes him again."""
+    """A Workload that is queued by the end of a rest must find the slot free, or it is not queued again."""
     bench = Bench()
 
     async def fail() -> ActionEffect:
         raise Conflict(OPERATION, "outrun")
 
     async with bench.slots as lanes:
-        await lanes.start(KEY, "w1", fail)
+        await lanes.start(KEY, W1, fail)
         await bench.clock.advance(bench.ends[-1][1] - 1e-6)
-        assert not lanes.is_busy(KEY, "w1")
+        assert not lanes.is_busy(KEY, W1)
 
 
 async def test_F2_an_action_that_found_nothing_to_do_rests_its_lane_longer_each_time() -> None:
@@ -126,14 +127,14 @@ async def test_F2_an_action_that_found_nothing_to_do_rests_its_lane_longer_each_
 
     async with bench.slots as lanes:
         for rest in (0.05, 0.1, 0.2):
-            assert await lanes.start(KEY, "w1", find_nothing)
+            assert await lanes.start(KEY, W1, find_nothing)
             assert bench.ends[-1] == (KEY, rest)
-            assert lanes.is_busy(KEY, "w1")
+            assert lanes.is_busy(KEY, W1)
             await bench.clock.advance(rest)
         assert len(bench.ends) == 3, "nothing is looked at before the rest is over"
-        assert lanes.problem(KEY, "w1") == ""
-        await lanes.start(KEY, "w1", succeed)
-        await lanes.start(KEY, "w1", find_nothing)
+        assert lanes.problem(KEY, W1) == ""
+        await lanes.start(KEY, W1, succeed)
+        await lanes.start(KEY, W1, find_nothing)
         assert bench.ends[-1] == (KEY, 0.05)
     assert bench.failures == []
 
@@ -145,5 +146,5 @@ async def test_F8_a_cluster_may_ask_for_a_minute_at_most() -> None:
         raise Throttled(OPERATION, "come back tomorrow", retry_after=86_400.0)
 
     async with bench.slots as lanes:
-        assert not await lanes.start(KEY, "w1", ask_for_a_day)
+        assert not await lanes.start(KEY, W1, ask_for_a_day)
         assert bench.ends[-1] == (KEY, 60.0)

@@ -118,7 +118,7 @@ async def test_S1_a_workload_that_is_forgotten_meanwhile_leaves_nothing() -> Non
         assert made.large.wait_ns(A) == 0
         await until(lambda: made.background.is_idle)
         assert made.large.last(A, SUBJECT) is None
-        assert made.made == [], "nobody is to look at it for this, and ask again"
+        assert made.made == [], "it is not reconciled for this, to ask again"
 
 
 async def test_S1_waiting_is_bounded_and_so_is_what_waits() -> None:

@@ -1,4 +1,4 @@
-"""What a service's loop says of failures that nobody waits for."""
+"""What a service's loop says of failures of tasks that are not awaited."""
 
 import asyncio
 import gc
@@ -7,7 +7,7 @@ import json
 from collections.abc import Coroutine
 from typing import Any
 
-from config.sections.sections import Logging
+from config.sections.process import Logging
 from manager.logging.logs import configure_logging
 from manager.process.event_loop import new_loop
 
@@ -34,7 +34,7 @@ def test_a_connection_that_breaks_while_it_is_closed_is_told_without_a_traceback
     assert "exception" not in line
 
 
-def test_a_task_that_nobody_waits_for_fails_loudly() -> None:
+def test_a_task_that_is_not_awaited_fails_loudly() -> None:
     async def fail() -> None:
         raise ValueError("a bug")
 

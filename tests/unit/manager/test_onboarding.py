@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from config.api.meta import ObjectKey
+from gates.diagnosis.identity import IS_HUB, is_same_cluster
 from gates.model import marks
 from manager.onboarding.clusters import Connections
 from manager.onboarding.errors import OnboardingError
@@ -35,6 +36,7 @@ class Place:
     def __init__(self, clusters: Clusters | None = None, hub: str = "hub") -> None:
         self.clusters = clusters or Clusters()
         self.hub = self.clusters.make(hub)
+        self.hub.put("namespaces", {"metadata": {"name": SYSTEM}})
         self.said: list[str] = []
 
     def onboarding(self, **options: bool) -> Onboarding:
@@ -204,13 +206,23 @@ async def test_S2_one_verb_is_enough_to_rotate() -> None:
     assert place.works("w1", a)
 
 
-async def test_F4_the_hub_and_a_second_name_are_told_when_they_are_added() -> None:
+async def test_F4_the_hub_is_refused_and_a_second_name_is_told_when_they_are_added() -> None:
     place, a, _ = two()
-    await place.add("self", place.hub)
-    assert "warning: self is the hub itself, which cannot be its own worker" in place.said
+    with pytest.raises(OnboardingError, match=f"^self {IS_HUB}; nothing was changed$"):
+        await place.add("self", place.hub)
+    assert (place.said, place.hub.names("secrets")) == ([], [])
     await place.add("w1", a)
     await place.add("w2", a)
-    assert "warning: w2 is the same cluster as w1; only one of these names is used" in place.said
+    assert f"warning: w2 {is_same_cluster('w1')}" in place.said
+
+
+@pytest.mark.parametrize("is_rehearsal", [False, True])
+async def test_a_hub_without_the_namespace_is_told_before_anything_is_made(*, is_rehearsal: bool) -> None:
+    place, a, _ = two()
+    del place.hub.objects["namespaces"][ObjectKey("", SYSTEM)]
+    with pytest.raises(OnboardingError, match=f"the hub has no namespace {SYSTEM}, .* kubectl create namespace"):
+        await place.onboarding(is_rehearsal=is_rehearsal).add(WorkerCluster("w1", a.access()), HOUR, None)
+    assert (place.said, a.names("serviceaccounts")) == ([], [])
 
 
 # --- S8: another hub

@@ -1,4 +1,4 @@
-"""Long work in a thread of its own: it is done once, and ends when nobody waits for it."""
+"""Long work in a thread of its own: it is done once, and ends when it is no longer awaited."""
 
 import asyncio
 import threading
@@ -9,7 +9,7 @@ from manager.process.worker_thread import AbandonedError, Work, WorkerThread
 from tests.support.virtual_time import until
 
 
-async def test_S1_work_that_nobody_waits_for_any_longer_ends_at_its_next_step() -> None:
+async def test_S1_work_that_is_no_longer_awaited_ends_at_its_next_step() -> None:
     thread = WorkerThread("test")
     began, ended = threading.Event(), threading.Event()
 

@@ -1,4 +1,4 @@
-"""What looks like a secret does not reach the log, whoever hands it over."""
+"""What looks like a secret does not reach the log, from any source."""
 
 import io
 import json
@@ -6,7 +6,7 @@ import json
 import pytest
 import structlog
 
-from config.sections.sections import Logging
+from config.sections.process import Logging
 from config.types.choices import LogFormat
 from manager.logging.logs import configure_logging, get_log
 from manager.logging.redaction import HIDDEN, redacted, visible

@@ -15,6 +15,7 @@ from manager.metrics.retries import RetryMetrics
 from manager.queueing.action_slots import ActionEffect, ActionSlots
 from manager.queueing.backoff import KeyedFailures
 from tests.support.virtual_time import VirtualClock, let_run
+from tests.support.worker_names import W1
 from tests.unit.manager.journals import LIMITS, look, written
 from workerclient.base.backoff import Retry
 from workerclient.base.errors import (
@@ -119,12 +120,12 @@ async def test_a_slot_rests_longer_after_each_failure_and_tells_it() -> None:
 
     async with ActionSlots(clock, certain, lambda _, rest: rests.append(rest), lambda *_: None, told.append) as slots:
         for _ in range(3):
-            slots.start(KEY, "w1", refused)
+            slots.start(KEY, W1, refused)
             await let_run()
-            await clock.advance(slots.rest_left(KEY, "w1"))
-        slots.start(KEY, "w1", done)
+            await clock.advance(slots.rest_left(KEY, W1))
+        slots.start(KEY, W1, done)
         await let_run()
-        slots.start(KEY, "w1", refused)
+        slots.start(KEY, W1, refused)
         await let_run()
     assert [rest for rest in rests if rest] == [0.5, 1.0, 2.0, 0.5]
     assert [(retry.operation, retry.subject, retry.failures) for retry in told] == [

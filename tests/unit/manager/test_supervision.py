@@ -106,7 +106,7 @@ async def test_F1_those_who_hear_of_a_failure_cannot_end_the_supervision() -> No
     class Deaf(Work):
         def fail(self, problem: str) -> None:
             super().fail(problem)
-            raise LookupError("nobody listens")
+            raise LookupError("nothing listens")
 
     work = Deaf(VirtualClock(), [AttributeError("odd")])
     task = await start(work)

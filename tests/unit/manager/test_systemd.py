@@ -45,7 +45,7 @@ def test_an_abstract_socket_is_reached() -> None:
         assert heard.recv(4096) == b"WATCHDOG=1"
 
 
-def test_without_systemd_nobody_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_systemd_nothing_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "socket", lambda *_: pytest.fail("a socket was opened"))
     supervised = Supervisor.from_environment({})
     supervised.ready("Leading")

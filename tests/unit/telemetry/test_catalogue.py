@@ -36,7 +36,7 @@ def test_a_meaning_is_a_sentence_and_labels_are_bounded(family: Family) -> None:
     assert family.meaning.endswith(".")
     assert set(family.labels) <= {
         *("cluster", "cluster_queue", "replica_role", "reason", "result", "verdict", "status", "invariant", "origin"),
-        *("version", "python", "gated", "policy", "operation"),
+        *("version", "python", "gated", "policy", "operation", "worker", "state", "source"),
     }
 
 
@@ -57,7 +57,12 @@ def test_a_page_without_markers_is_refused() -> None:
 def test_the_dashboard_is_what_its_source_says() -> None:
     source = ROOT / "deploy" / "grafana" / "dashboard.py"
     made = subprocess.run([sys.executable, "-P", str(source)], capture_output=True, text=True, check=True).stdout
-    assert made == DASHBOARD.read_text(), "`make docs` makes it anew"
+    assert made == DASHBOARD.read_text(), "`make docs` makes it again"
+
+
+def alerts() -> list[str]:
+    groups = yaml.safe_load((ROOT / "deploy/prometheus/rules.yaml").read_text())["groups"]
+    return [rule["alert"] for group in groups for rule in group["rules"]]
 
 
 def test_the_dashboard_is_sane() -> None:
@@ -70,7 +75,19 @@ def test_the_dashboard_is_sane() -> None:
     assert all(x < 24 for x, _ in cells)
     drawn = [panel for panel in panels if panel["type"] != "row"]
     assert all(panel["targets"] and panel["datasource"]["uid"] == "${datasource}" for panel in drawn)
-    assert [each["name"] for each in board["templating"]["list"]] == ["datasource", "job", "namespace", "cluster"]
+    chosen = [each["name"] for each in board["templating"]["list"]]
+    assert chosen == ["datasource", "job", "namespace", "cluster", "cluster_queue"]
+    assert [panel["repeat"] for panel in panels if "repeat" in panel] == ["cluster_queue"]
+    judged = [panel for panel in drawn if panel["fieldConfig"]["defaults"].get("thresholds")]
+    assert {panel["type"] for panel in judged} == {"stat", "timeseries"}
+    for panel in judged:
+        steps = panel["fieldConfig"]["defaults"]["thresholds"]["steps"]
+        values = [step["value"] for step in steps]
+        assert values[0] is None
+        assert values[1:] == sorted(values[1:]), panel["title"]
+        (link,) = panel["links"]
+        assert link["url"].rpartition("#")[2] in {name.lower() for name in alerts()}, "it leads to its alert's section"
+    assert [each["name"] for each in board["annotations"]["list"]] == ["Leader changes", "New versions", "Alerts"]
 
 
 def covered(place: dict[str, int]) -> Iterator[tuple[int, int]]:

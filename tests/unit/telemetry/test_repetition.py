@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from config.sections.sections import Logging
+from config.sections.process import Logging
 from gates.model.rules import Rule
 from manager.logging.logs import begin_cause, configure_logging, current_cause, get_log, suppressed_lines
 from manager.logging.repetition import MOST_ALIKE, MOST_PER_EVENT, WINDOW_SECONDS

@@ -1,4 +1,4 @@
-"""The runbook sends nobody to a command, a setting or a page that does not exist."""
+"""The runbook refers to no command, a setting or a page that does not exist."""
 
 import re
 from pathlib import Path
@@ -36,7 +36,7 @@ def test_some_commands_are_named() -> None:
 
 def test_settings_exist() -> None:
     known = {path for path, _ in walk(Configuration)}
-    events = {"gate.opened", "workload.held_up", "workload.failed", "action.failed", "hub.connection"}
+    events = {"gate.opened", "workload.held_up", "workload.failed", "action.failed", "hub.lost", "hub.connected"}
     events |= {"leadership.unreachable", "journal.unwritable", "journal.behind", "journal.full"}
     events |= {"workload.decision_loop", "workload.contended", "worker.credential_ends", "worker.failed"}
     events |= {"forecasts.failed", "podforecasts.failed", "windows.restarted"}

@@ -89,13 +89,14 @@ def test_a_closed_pipe_ends_a_command_silently_with_141() -> None:
 
 def test_a_stream_that_lacks_a_sign_gets_an_escape() -> None:
     code = "import typer; from tests.unit.cli.conventions.programs import program; "
+    code += "from manager.cli.display.streams import prepare_streams; prepare_streams(); "
     code += "program(lambda: typer.echo('Z\u00fcrich \u2713'))(['do'])"
     environment = {**os.environ, "PYTHONIOENCODING": "iso8859-1", "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=False)
     assert (done.returncode, done.stdout) == (0, b"Z\xfcrich \\u2713\n"), done.stderr
 
 
-def test_a_table_is_aligned_and_nothing_is_cut_where_nobody_looks() -> None:
+def test_a_table_is_aligned_and_nothing_is_cut_without_a_terminal() -> None:
     assert list(rendered(LISTING, Form.TABLE, TerminalScreen())) == [
         "NAME  NOTE",
         "a     xxxxxxxxxxxxxxxxxxxx",
@@ -103,11 +104,11 @@ def test_a_table_is_aligned_and_nothing_is_cut_where_nobody_looks() -> None:
     ]
 
 
-def test_a_terminal_gets_colours_and_a_cut_last_column() -> None:
-    screen = TerminalScreen(is_terminal=True, has_colours=True, width=12)
+def test_a_terminal_gets_colours_and_a_table_that_fits() -> None:
+    screen = TerminalScreen(is_terminal=True, has_colours=True, width=16)
     assert list(rendered(LISTING, Form.TABLE, screen))[:2] == [
         "\x1b[1mNAME\x1b[0m  \x1b[1mNOTE\x1b[0m",
-        "\x1b[32ma   \x1b[0m  xxxxx…",
+        "\x1b[32ma   \x1b[0m  xxxxxxxxx…",
     ]
 
 

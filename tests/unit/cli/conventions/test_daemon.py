@@ -1,10 +1,11 @@
 """Asking a daemon by its address: what is refused before a byte is sent."""
 
+import http.client
 from pathlib import Path
 
 import pytest
 
-from manager.cli.conventions.daemon import daemon_of
+from manager.cli.conventions.daemon import DaemonClient, NoDaemonError, daemon_of
 from manager.cli.conventions.errors import BadInputError
 from manager.cli.conventions.options import DaemonOptions
 
@@ -15,7 +16,7 @@ BAD = {
     ),
     "another scheme": ({"server": "ftp://x"}, "is not allowed: must be http://HOST:PORT"),
     "no host": ({"server": "https://"}, "is not allowed: must be http://HOST:PORT"),
-    "a port that is none": ({"server": "https://x:99999"}, "is not allowed: must be http://HOST:PORT"),
+    "an invalid port": ({"server": "https://x:99999"}, "is not allowed: must be http://HOST:PORT"),
     "credentials in the address": ({"server": "https://a:b@x"}, "is not allowed: must be http://HOST:PORT"),
     "a token without an address": ({"token_file": Path("t")}, "--token-file requires --server"),
     "authorities without one": (
@@ -40,7 +41,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("given", "want"), BAD.values(), ids=BAD)
-def test_options_that_make_no_sense_are_one_sentence(
+def test_options_that_are_malformed_are_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, object], want: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -57,3 +58,20 @@ def test_a_forwarded_port_may_have_a_token(tmp_path: Path) -> None:
     daemon = daemon_of(DaemonOptions(server="http://127.0.0.1:8080/turnstile/", token_file=tmp_path / "token"))
     assert (daemon.token, daemon.prefix) == ("s3cret", "/turnstile")
     assert "s3cret" not in repr(daemon)
+
+
+class _ForeignSocket(http.client.HTTPConnection):
+    """The socket of another user."""
+
+    def connect(self) -> None:
+        raise PermissionError(13, "Permission denied")
+
+
+def test_the_socket_of_another_user_is_explained() -> None:
+    client = DaemonClient("/run/turnstile/api.sock", "", lambda: _ForeignSocket("localhost"))
+    with pytest.raises(NoDaemonError) as caught:
+        client.ask("overview")
+    assert str(caught.value) == (
+        "only the daemon's own user may open /run/turnstile/api.sock; "
+        "run this as that user, such as with `sudo -u`, or ask the daemon's address with --server"
+    )

@@ -2,8 +2,8 @@
 
 import pytest
 
-from manager.cli.conventions.bounds import MAX_DEPTH
-from manager.cli.conventions.documents import UnusableDocumentError, load_documents
+from manager.cli.reading.bounds import MAX_DEPTH
+from manager.cli.reading.documents import UnusableDocumentError, load_documents
 
 
 def test_times_stay_text_and_documents_stay_apart() -> None:

@@ -192,7 +192,7 @@ def test_a_subject_is_named_in_many_ways(text: str, namespace: str | None, want:
         ("a/wl", "b", '"a/wl" names the namespace a, and -n b another; give one'),
     ],
 )
-def test_a_subject_that_makes_no_sense_is_one_sentence(text: str, namespace: str | None, want: str) -> None:
+def test_a_subject_that_is_malformed_is_one_sentence(text: str, namespace: str | None, want: str) -> None:
     with pytest.raises(BadInputError) as caught:
         subject_of(text, NamespaceOption(namespace), HubOptions())
     assert want in str(caught.value)

@@ -4,14 +4,15 @@ YAML with several documents, JSON, and lists are all flattened into single objec
 so that an error can say so.
 """
 
+import stat
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from config.reading.files import UnreadableFileError, read_bounded
-from manager.cli.conventions.documents import UnusableDocumentError, load_documents
+from config.reading.files import UnreadableFileError, read_bounded, unreadable
+from manager.cli.reading.documents import UnusableDocumentError, load_documents
 
 STDIN: Final = "-"
 _CONFIGURATION_GROUP: Final = "config.kueue.x-k8s.io/"
@@ -33,7 +34,7 @@ class Manifest:
 
     @property
     def is_configuration(self) -> bool:
-        """Tell whether this is Kueue's Configuration: a file, not an object, and so without a name."""
+        """Return whether this is Kueue's Configuration: a file, not an object, and so without a name."""
         api_version = self.raw.get("apiVersion")
         is_config = isinstance(api_version, str) and api_version.startswith(_CONFIGURATION_GROUP)
         return is_config and self.raw.get("kind") == "Configuration"
@@ -46,24 +47,37 @@ def read_manifests(names: Sequence[str]) -> list[Manifest]:
 
 def _load(name: str) -> Iterator[Manifest]:
     if name == STDIN:
-        content = sys.stdin.buffer.read(_MAX_SIZE + 1)
-        if len(content) > _MAX_SIZE:
-            raise ManifestError(f"standard input: is larger than {_MAX_SIZE >> 20} MiB, which is the limit")
-        yield from _objects(content, "standard input")
+        yield from _objects(_standard_input(), "standard input")
         return
-    path = Path(name)
-    if path.is_dir():
-        files = sorted(entry for entry in path.iterdir() if entry.suffix in _SUFFIXES and entry.is_file())
-        if not files:
-            raise ManifestError(f"{name}: no file has one of the suffixes {', '.join(sorted(_SUFFIXES))}")
-    else:
-        files = [path]
-    for file in files:
+    for file in _files(Path(name)):
         try:
             content = read_bounded(file, _MAX_SIZE)
         except UnreadableFileError as error:
             raise ManifestError(f"{file}: {error}") from None
         yield from _objects(content, str(file))
+
+
+def _standard_input() -> bytes:
+    try:
+        content = sys.stdin.buffer.read(_MAX_SIZE + 1)
+    except OSError as error:
+        raise ManifestError(f"standard input: cannot be read: {error.strerror}; give a file with -f") from None
+    if len(content) > _MAX_SIZE:
+        raise ManifestError(f"standard input: is larger than {_MAX_SIZE >> 20} MiB, which is the limit")
+    return content
+
+
+def _files(path: Path) -> list[Path]:
+    """Return a file as it is named, and of a directory the files with manifests; reading says what is wrong."""
+    try:
+        if not stat.S_ISDIR(path.stat().st_mode):
+            return [path]
+        files = sorted(entry for entry in path.iterdir() if entry.suffix in _SUFFIXES and entry.is_file())
+    except OSError as error:
+        raise ManifestError(f"{path}: {unreadable(error)}") from None
+    if not files:
+        raise ManifestError(f"{path}: no file has one of the suffixes {', '.join(sorted(_SUFFIXES))}")
+    return files
 
 
 def _objects(content: bytes, source: str) -> Iterator[Manifest]:

@@ -5,15 +5,15 @@ What only workers and the daemon's memory know is left out, and said to be unkno
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from config.api.identifiers import WorkerName
 from config.api.meta import NANOSECONDS, Obj, ObjectKey, format_time
-from gates.model.activity import CheckRecord, ClusterRecord, check_record, cluster_record, config_record
-from gates.model.view import CheckState
+from gates.model.activity import CheckRecord, ClusterRecord, ConfigRecord, check_record, cluster_record, config_record
+from gates.model.hub_workload import CheckState
 from gates.reports.describing import (
     WorkloadCounts,
     overview,
-    phase_of,
     recorded_forecast,
     recorded_gates,
     workload_document,
@@ -27,17 +27,26 @@ from gates.reports.explanation import (
     WorkerExplanation,
     WorkloadExplanation,
     explanation_document,
+    next_by_hub,
 )
-from gates.wire.records import CheckEntry, HubRecord, hub_record
+from gates.reports.hub_state import HubReason, HubState, hub_state
+from gates.reports.preemptions import running_preemption
+from gates.targets.matching import WorkerTraits, exclusion_of
+from gates.targets.rules import target_rules
+from gates.wire.record_readers import hub_record
+from gates.wire.records import CheckEntry, HubRecord
 from manager.base.kinds import ADMISSION_CHECKS, CLUSTERS, CONFIGS, WORKLOADS
 from manager.cli.conventions.daemon import UnknownError
+from manager.clusters.worker_table import resolve_config, traits_of
 from manager.journal.timelines import timeline_document
 from workerclient.base.errors import NotFound
 from workerclient.base.kind import ApiKind
 from workerclient.cluster import ClusterClient
 
 
-async def hub_answer(client: ClusterClient, path: Sequence[str], namespace: str | None) -> Obj:
+async def hub_answer(
+    client: ClusterClient, path: Sequence[str], namespace: str | None, *, finished: bool = False
+) -> Obj:
     """Answer what the daemon would be asked under that path; raises `UnknownError` or `ClusterError`."""
     view = HubView(client)
     match path:
@@ -46,7 +55,7 @@ async def hub_answer(client: ClusterClient, path: Sequence[str], namespace: str 
         case ["workers"]:
             answer = {"workers": await view.workers()}
         case ["workloads"]:
-            answer = {"workloads": await view.workloads(namespace)}
+            answer = {"workloads": await view.workloads(namespace, finished=finished)}
         case ["gates"]:
             answer = {"gates": await view.gates(namespace)}
         case ["forecasts"]:
@@ -69,7 +78,7 @@ class HubView:
     client: ClusterClient
 
     def now(self) -> str:
-        """Return the hub's time, as far as its answers tell it."""
+        """Return the hub's time, as far as its answers show it."""
         skew = self.client.skew
         return format_time(time.time_ns() + (round(skew.seconds * NANOSECONDS) if skew is not None else 0))
 
@@ -79,7 +88,8 @@ class HubView:
         numbers = WorkloadCounts()
         for record, entry in _active(records, checks):
             result = str(record.forecast.result) if record.forecast is not None else None
-            numbers.count(phase_of(record, entry), [gate["gate"] for gate in _gates(record, entry, checks)], result)
+            phase = hub_state(record, entry).phase
+            numbers.count(phase, [gate["gate"] for gate in _gates(record, entry, checks)], result)
         return overview(await self.workers(), numbers)
 
     async def workers(self) -> list[Obj]:
@@ -87,9 +97,9 @@ class HubView:
         clusters = [cluster_record(raw) for raw in await self._list(CLUSTERS)]
         return [_worker(cluster) for cluster in sorted(clusters, key=lambda cluster: cluster.name)]
 
-    async def workloads(self, namespace: str | None) -> list[Obj]:
-        """Return the Workloads that have a check for MultiKueue and are not over."""
-        active = _active(await self._records(namespace), await self._checks())
+    async def workloads(self, namespace: str | None, *, finished: bool = False) -> list[Obj]:
+        """Return the Workloads that have a check for MultiKueue; those that are over only if they are asked for."""
+        active = _active(await self._records(namespace), await self._checks(), finished=finished)
         return [workload_document(record, entry) for record, entry in active]
 
     async def gates(self, namespace: str | None) -> list[Obj]:
@@ -128,18 +138,26 @@ class HubView:
         record = await self.workload(key)
         checks = await self._checks()
         entry = _entry(record, checks)
-        clusters: tuple[str, ...] = ()
+        clusters: tuple[WorkerName, ...] = ()
         if entry is not None:
             configs = {each.name: each for each in map(config_record, await self._list(CONFIGS))}
             config = configs.get(checks[entry.name].config)
-            clusters = config.clusters if config is not None else ()
+            clusters = await self._clusters(config) if config is not None else ()
         is_pending = entry is not None and entry.state is CheckState.PENDING
+        timeout_ns, state = _timeout_ns(entry, checks), hub_state(record, entry)
         explanation = WorkloadExplanation(
-            workers=tuple(_worker_explanation(name, record) for name in clusters),
-            next=_next(record, entry),
-            gates=_open_gates(record, _timeout_ns(entry, checks)) if is_pending else (),
+            workers=tuple(_worker_explanation(name, record, state, timeout_ns) for name in clusters),
+            next=next_by_hub(state) or _next(record, state),
+            gates=_open_gates(record, timeout_ns) if is_pending else (),
         )
         return explanation_document(record, entry, explanation)
+
+    async def _clusters(self, config: ConfigRecord) -> tuple[WorkerName, ...]:
+        """Return the clusters that a MultiKueueConfig leads to, as far as their own labels show it."""
+        if not config.selector:
+            return config.clusters
+        records = [cluster_record(raw) for raw in await self._list(CLUSTERS)]
+        return resolve_config(config, {each.name: traits_of(None, each) for each in records}).clusters
 
     async def _checks(self) -> dict[str, CheckRecord]:
         """Return the checks that lead to workers, whichever controller serves them."""
@@ -161,9 +179,9 @@ class HubView:
 
 
 def _active(
-    records: Sequence[HubRecord], checks: Mapping[str, CheckRecord]
+    records: Sequence[HubRecord], checks: Mapping[str, CheckRecord], *, finished: bool = False
 ) -> list[tuple[HubRecord, CheckEntry | None]]:
-    paired = ((record, _entry(record, checks)) for record in records if not record.is_true("Finished"))
+    paired = ((record, _entry(record, checks)) for record in records if finished or not record.is_true("Finished"))
     return [(record, entry) for record, entry in paired if entry is not None]
 
 
@@ -195,20 +213,34 @@ def _worker(cluster: ClusterRecord) -> Obj:
         "name": cluster.name,
         "connection": "Connected" if is_active else active.reason if active is not None else "Unknown",
         "message": active.message if active is not None else "its condition Active is not set",
+        "cordoned": cluster.is_cordoned,
         "lostSince": format_time(active.last_transition_ns) if active is not None and not is_active else "",
         "clockSkewSeconds": None,
+        "gates": None,
+        "kueue": None,
         "replicas": None,
         "workloads": None,
         "forecast": "",
+        "forecastProblem": "",
         "hitRate": None,
         "podForecast": "",
+        "podForecastProblem": "",
         "podHitRate": None,
     }
 
 
-def _worker_explanation(name: str, record: HubRecord) -> WorkerExplanation:
-    is_open = any(opening.cluster == name for opening in record.openings) and not record.cluster_name
-    return WorkerExplanation(name, ReplicaReport(_replica_state(name, record)), "Open" if is_open else "")
+def _worker_explanation(
+    name: WorkerName, record: HubRecord, state: HubState, timeout_ns: int | None
+) -> WorkerExplanation:
+    opening = next((opening for opening in record.openings if opening.cluster == name), None)
+    is_open = opening is not None and not record.cluster_name
+    preemption = None
+    if opening is not None and state.concerns_workers:
+        preemption = running_preemption(opening, record.forecast, None, timeout_ns)
+    replica = ReplicaReport(_replica_state(name, record))
+    named = replace(target_rules(record.targets, {}), selector="")  # only a daemon knows all labels
+    exclusion = exclusion_of(named, name, WorkerTraits())
+    return WorkerExplanation(name, replica, "Open" if is_open else "", preemption=preemption, exclusion=exclusion)
 
 
 def _replica_state(name: str, record: HubRecord) -> ReplicaState:
@@ -217,9 +249,7 @@ def _replica_state(name: str, record: HubRecord) -> ReplicaState:
     return ReplicaState.NOMINATED if name in record.nominated else ReplicaState.UNKNOWN
 
 
-def _next(record: HubRecord, entry: CheckEntry | None) -> NextStep:
-    if record.is_true("Finished") or entry is None:
-        return NextStep(NextKind.NOTHING)
-    is_pending = entry.state is CheckState.PENDING and record.is_true("QuotaReserved")
-    kind = NextKind.OTHER if entry.message and not is_pending else NextKind.UNKNOWN
-    return NextStep(kind, reason=entry.message)
+def _next(record: HubRecord, state: HubState) -> NextStep:
+    if state.reason is HubReason.CHECK_READY and record.cluster_name:
+        return NextStep(NextKind.JOB_FOLLOWED, record.cluster_name)
+    return NextStep(NextKind.UNKNOWN)

@@ -1,0 +1,1 @@
+"""Manifests that users give to commands: bounded, and as kubectl reads them."""

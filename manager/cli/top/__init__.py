@@ -1,0 +1,1 @@
+"""`turnstile top`: a live view of a fleet. `cells`, `panels` and `head` are pure, the screens draw, `source` asks."""
