@@ -6,7 +6,7 @@ import sys
 import time
 from io import StringIO
 
-from config.sections.sections import Logging
+from config.sections.process import Logging
 from manager.logging.logs import configure_logging
 from tests.fuzz.trial import Outcome, fuzzed
 

@@ -1,4 +1,4 @@
-"""Raw answers: honest ones, and such as nobody should have to expect, all made from a seed and a number."""
+"""Raw answers: honest ones, and hostile ones, all made from a seed and a number."""
 
 from dataclasses import dataclass
 from enum import StrEnum

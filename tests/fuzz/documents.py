@@ -1,4 +1,4 @@
-"""What an honest worker would answer, as JSON, and what becomes of it when somebody tampers with it."""
+"""What an honest worker would answer, as JSON, and what becomes of it when it is tampered with."""
 
 from copy import deepcopy
 from random import Random
@@ -7,7 +7,7 @@ from typing import Any, Final
 from config.names import MULTIKUEUE_NAME, ORIGIN_LABEL
 from gates.jobs.kinds import SHIPPED
 from manager.base.kinds import CONFIG_MAPS, WORKLOADS, api_kind
-from manager.models import observation, pod_observation
+from manager.models import model_watches, pod_observation
 from tests.integration.orchestrator.kueue import job, workload
 from tests.support.builders import admission_check, cluster, cluster_queue, limit_range, local_queue, namespace
 from tests.support.builders import workload as build_workload
@@ -22,7 +22,7 @@ KINDS: Final = {
         CONFIG_MAPS,
         WORKLOADS,
         *map(api_kind, SHIPPED),
-        *observation.FOLLOWED_KINDS,
+        *model_watches.FOLLOWED_KINDS,
         *pod_observation.FOLLOWED_KINDS,
     )
 }

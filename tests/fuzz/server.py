@@ -20,7 +20,7 @@ class FuzzServer:
         self.served = 0
         self.url = ""
         self.last: deque[tuple[int, Asked, bytes]] = deque(maxlen=40)
-        """The answers that were given last, for whoever has to find out which one it was."""
+        """The answers that were given last, to find out which one caused a failure."""
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["FuzzServer"]:

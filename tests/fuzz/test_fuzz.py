@@ -4,7 +4,7 @@ from io import StringIO
 
 import pytest
 
-from config.sections.sections import Logging
+from config.sections.process import Logging
 from manager.logging.logs import configure_logging
 from tests.fuzz.trial import fuzzed
 

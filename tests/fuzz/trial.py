@@ -7,16 +7,18 @@ from dataclasses import dataclass, field
 from itertools import cycle
 from typing import Any
 
+from config.api.identifiers import WorkerName
 from config.api.meta import ObjectKey
 from config.kubeconfig.access import ClusterAccess
 from config.sections.sections import JobsSection
-from gates.assembly.gate_support import describes_workloads, dialect_served
 from gates.jobs.kinds import SHIPPED
 from manager.base.clock import SystemDeadline
 from manager.base.kinds import WORKLOADS, job_kinds
 from manager.base.kueue_configuration import load_kueue_configuration
+from manager.clusters.kueue_detection import KueueDetector
 from manager.clusters.permissions import needs_on_worker
-from manager.clusters.worker import Notices, WorkerContext, WorkerLink, WorkerModels
+from manager.clusters.worker import WorkerLink
+from manager.clusters.worker_context import Notices, WorkerContext, WorkerModels
 from manager.models.observation import Observation
 from manager.models.pod_forecasts import PodForecasts
 from manager.models.pod_observation import PodObservation
@@ -89,16 +91,18 @@ class Trial:
         access = ClusterAccess(server.url, token="fuzz-token-that-must-not-be-told")
         self._access = access
         kueue = load_kueue_configuration(None)
-        observation = Observation("fuzz", access, self._client_context, kueue, lambda *_: None, WorkerThread("fuzz"))
+        observation = Observation(
+            WorkerName("fuzz"), access, self._client_context, kueue, lambda *_: None, WorkerThread("fuzz")
+        )
         pods = PodForecasts(
             observation.cluster,
             observation.background,
             lambda *_: None,
-            lambda on_pod: PodObservation("fuzz", access, self._client_context, None, on_pod),
+            lambda on_pod: PodObservation(WorkerName("fuzz"), access, self._client_context, None, on_pod),
         )
         self._kinds = job_kinds(JobsSection())
         self.link = WorkerLink(
-            "fuzz",
+            WorkerName("fuzz"),
             access,
             ClientLimits(budget=_PLENTY),
             WorkerContext(
@@ -167,9 +171,7 @@ class Trial:
         apis = list(needs_on_worker(SHIPPED))
 
         async def learn() -> None:
-            document = await client.openapi(WORKLOADS)
-            describes_workloads(document)
-            dialect_served(document)
+            await KueueDetector(client).detect()
 
         async def pages() -> None:
             async for _ in workloads.pages():

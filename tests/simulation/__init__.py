@@ -1,0 +1,1 @@
+"""The whole system in a deterministic simulation: one seed is one history."""

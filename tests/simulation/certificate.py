@@ -1,0 +1,15 @@
+"""A certificate authority that nothing is signed with: kubeconfigs have to name one, and the wire has no TLS."""
+
+AUTHORITY = b"""\
+-----BEGIN CERTIFICATE-----
+MIIBoDCCAUegAwIBAgIUDLcxgcICztVIkU1uPXwUIwUcg0IwCgYIKoZIzj0EAwIw
+LTErMCkGA1UEAwwidHVybnN0aWxlIGxvY2FsIGNsdXN0ZXIgc2ltdWxhdGlvbjAe
+Fw0yNjExMTcwOTAwNDJaFw0yNjEyMTgwOTAwNDJaMC0xKzApBgNVBAMMInR1cm5z
+dGlsZSBsb2NhbCBjbHVzdGVyIHNpbXVsYXRpb24wWTATBgcqhkjOPQIBBggqhkjO
+PQMBBwNCAATSlkbZXHPVNBaHoSvzsL55ODIBJh1VDHrj27q4nTBzCP3krAxoO8Ms
+xzwov8KtV96r1wL4XicZzEUOKdqXvwhzo0UwQzASBgNVHRMBAf8ECDAGAQH/AgEA
+MA4GA1UdDwEB/wQEAwIBhjAdBgNVHQ4EFgQUtcyt9wE2J2QDF22Os83O9obLwnQw
+CgYIKoZIzj0EAwIDRwAwRAIgZlqdlpk4gKgAsXkG7K87yP0+Glh2yGpG0+vY6lJv
+b2sCICq/YvEcMSkPPw2IKSAKBQ7PB7WCsOD8DYWIVHcEJ/Vl
+-----END CERTIFICATE-----
+"""
