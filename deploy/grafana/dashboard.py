@@ -1,6 +1,7 @@
 """Prints the Grafana dashboard. One line here is one panel: `make docs` writes turnstile.json from it."""
 
 import json
+import re
 import sys
 from dataclasses import dataclass, field
 from itertools import count
@@ -11,7 +12,22 @@ Obj = dict[str, Any]
 SOURCE = {"type": "prometheus", "uid": "${datasource}"}
 HERE = 'job=~"$job",namespace=~"$namespace"'
 THERE = f'{HERE},cluster=~"$cluster"'
+QUEUE = f'{HERE},cluster_queue=~"$cluster_queue"'
 WINDOW = "[$__rate_interval]"
+
+
+RUNBOOK = "https://multikueue-turnstile.dev/docs/runbook/"
+GREEN, YELLOW, RED = "green", "yellow", "red"
+
+Step = tuple[float | None, str]
+GOOD_IF_ONE: tuple[Step, ...] = ((None, RED), (1, GREEN), (2, RED))
+BAD_IF_ANY: tuple[Step, ...] = ((None, GREEN), (1, RED))
+YES_NO = {"0": "no", "1": "yes"}
+
+
+def rising(doubtful: float, bad: float) -> tuple[Step, ...]:
+    """Return colours for values that should be small."""
+    return ((None, GREEN), (doubtful, YELLOW), (bad, RED))
 
 
 @dataclass(frozen=True)
@@ -24,7 +40,12 @@ class Panel:
     kind: str = "timeseries"
     width: int = 8
     about: str = ""
-    options: Obj = field(default_factory=dict)
+    steps: tuple[Step, ...] = ()
+    """The colours of values, from each on; the first has no beginning."""
+    words: Obj = field(default_factory=dict)
+    """What values are called."""
+    alert: str = ""
+    """The alert whose section of the runbook the panel links to."""
 
 
 def rate(metric: str, by: str, where: str = THERE) -> str:
@@ -39,23 +60,94 @@ def quantile(part: float, metric: str, by: str, where: str = THERE) -> str:
 
 ROWS: dict[str, list[Panel]] = {
     "Overview": [
-        Panel("Leaders", {"": f"sum(turnstile_leader{{{HERE}}})"}, kind="stat", width=4, about="One, always."),
-        Panel("Hub", {"": f"max(turnstile_hub_connected{{{HERE}}})"}, kind="stat", width=4),
         Panel(
-            "Workers connected",
-            {"": f"sum(max by (cluster) (turnstile_worker_connected{{{THERE}}}))"},
+            "Leaders",
+            {"": f"sum(turnstile_leader{{{HERE}}})"},
             kind="stat",
-            width=4,
+            width=3,
+            about="One, always.",
+            steps=GOOD_IF_ONE,
+            alert="TurnstileNoLeader",
         ),
-        Panel("Gates open", {"": f"sum(turnstile_gates_open{{{THERE}}})"}, kind="stat", width=4),
+        Panel(
+            "Hub connected",
+            {"": f"max(turnstile_hub_connected{{{HERE}}})"},
+            kind="stat",
+            width=3,
+            steps=GOOD_IF_ONE,
+            words=YES_NO,
+            alert="TurnstileHubUnreadable",
+        ),
+        Panel(
+            "Workers away",
+            {"": f"sum(1 - max by (cluster) (turnstile_worker_connected{{{THERE}}}))"},
+            kind="stat",
+            width=3,
+            about="Lost or refused.",
+            steps=BAD_IF_ANY,
+            alert="TurnstileWorkerLost",
+        ),
+        Panel(
+            "Workers that ignore gates",
+            {"": f'sum(max by (worker) (turnstile_worker_gates{{{HERE},state="not_honoured"}}))'},
+            kind="stat",
+            width=3,
+            about="Their Kueue preempts as soon as it has a replica.",
+            steps=BAD_IF_ANY,
+            alert="TurnstileWorkerIgnoresGates",
+        ),
+        Panel("Gates open", {"": f"sum(turnstile_gates_open{{{THERE}}})"}, kind="stat", width=2),
         Panel(
             "Invariants violated (24 h)",
             {"": f"sum(increase(turnstile_invariant_violations_total{{{HERE}}}[24h]))"},
             kind="stat",
-            width=4,
+            width=3,
+            steps=BAD_IF_ANY,
+            alert="TurnstileInvariantViolated",
         ),
         Panel(
-            "Versions", {"{{version}}": f"count by (version) (turnstile_build_info{{{HERE}}})"}, kind="stat", width=4
+            "First credential ends",
+            {"": f"min(turnstile_worker_credential_expires_seconds{{{THERE}}})"},
+            "s",
+            kind="stat",
+            width=4,
+            steps=((None, RED), (7 * 86400, YELLOW), (30 * 86400, GREEN)),
+            alert="TurnstileWorkerCredentialEnds",
+        ),
+        Panel(
+            "Versions", {"{{version}}": f"count by (version) (turnstile_build_info{{{HERE}}})"}, kind="stat", width=3
+        ),
+    ],
+    "ClusterQueue $cluster_queue": [
+        Panel(
+            "Waiting",
+            {"Workloads": f"sum(turnstile_workloads_waiting{{{QUEUE}}})"},
+            width=6,
+            about="The hub reserved their quota; no worker has admitted them yet.",
+        ),
+        Panel(
+            "Longest wait",
+            {"": f"max(turnstile_workloads_longest_wait_seconds{{{QUEUE}}})"},
+            "s",
+            width=6,
+            steps=rising(3600, 86400),
+            alert="TurnstileWorkloadWaitsLong",
+        ),
+        Panel(
+            "Dispatched and admitted",
+            {
+                "to {{cluster}}": rate("multikueue_workloads_dispatched_total", "cluster", QUEUE),
+                "admitted on {{cluster}}": rate("multikueue_workloads_admitted_total", "cluster", QUEUE),
+            },
+            "ops",
+            width=6,
+        ),
+        Panel(
+            "Rejected (1 h)",
+            {"": f"sum(increase(turnstile_workloads_rejected_total{{{QUEUE}}}[1h]))"},
+            width=6,
+            steps=rising(1, 10),
+            alert="TurnstileWorkloadsRejected",
         ),
     ],
     "Workloads": [
@@ -159,7 +251,7 @@ ROWS: dict[str, list[Panel]] = {
             "s",
         ),
         Panel(
-            "Looks",
+            "Reconciles",
             {
                 "all": rate("turnstile_reconcile_duration_seconds_count", "job", HERE),
                 "failed": rate("turnstile_reconcile_errors_total", "job", HERE),
@@ -192,9 +284,9 @@ def dashboard() -> Obj:
     numbers, panels, top = count(1), [], 0
     for title, row in ROWS.items():
         place = {"h": 1, "w": 24, "x": 0, "y": top}
-        panels.append(
-            {"id": next(numbers), "type": "row", "title": title, "gridPos": place, "collapsed": False, "panels": []}
-        )
+        line = {"id": next(numbers), "type": "row", "title": title, "gridPos": place, "collapsed": False, "panels": []}
+        repeated = re.search(r"\$(\w+)", title)
+        panels.append({**line, "repeat": repeated[1]} if repeated else line)
         top, left, height = top + 1, 0, 4 if row[0].kind == "stat" else 8
         for panel in row:
             if left + panel.width > 24:
@@ -214,7 +306,8 @@ def dashboard() -> Obj:
         "refresh": "30s",
         "time": {"from": "now-6h", "to": "now"},
         "templating": {"list": variables()},
-        "annotations": {"list": []},
+        "annotations": {"list": annotations()},
+        "links": links(),
         "panels": panels,
     }
 
@@ -233,9 +326,62 @@ def drawn(panel: Panel, number: int, place: Obj) -> Obj:
         "datasource": SOURCE,
         "gridPos": place,
         "targets": targets,
-        "fieldConfig": {"defaults": {"unit": panel.unit}, "overrides": []},
-        "options": panel.options,
+        "fieldConfig": {"defaults": {"unit": panel.unit, **coloured(panel)}, "overrides": []},
+        "options": {"colorMode": "background", "graphMode": "none"} if panel.kind == "stat" and panel.steps else {},
+        "links": [linked("What to do", f"{RUNBOOK}#{panel.alert.lower()}")] if panel.alert else [],
     }
+
+
+def coloured(panel: Panel) -> Obj:
+    """Return how values are painted and called."""
+    found: Obj = {}
+    if panel.steps:
+        steps = [{"value": value, "color": colour} for value, colour in panel.steps]
+        found |= {"thresholds": {"mode": "absolute", "steps": steps}, "color": {"mode": "thresholds"}}
+        if panel.kind == "timeseries":
+            found["custom"] = {"thresholdsStyle": {"mode": "dashed"}}
+            found["color"] = {"mode": "palette-classic"}
+    if panel.words:
+        named = {value: {"text": text, "index": index} for index, (value, text) in enumerate(panel.words.items())}
+        found["mappings"] = [{"type": "value", "options": named}]
+    return found
+
+
+def linked(title: str, url: str) -> Obj:
+    """Return a link that opens a page of its own."""
+    return {"title": title, "url": url, "targetBlank": True}
+
+
+def links() -> list[Obj]:
+    """Return the links at the top."""
+    pages = {"Runbook": RUNBOOK, "Metrics": RUNBOOK.replace("runbook", "metrics")}
+    return [{**linked(title, url), "type": "link", "icon": "doc", "tags": []} for title, url in pages.items()]
+
+
+def annotations() -> list[Obj]:
+    """Return what is marked in every panel: changes of the leader, of the version, and alerts that fire."""
+    marked = {
+        "Leader changes": (f"sum by (instance) (changes(turnstile_leader{{{HERE}}}[1m])) > 0", "blue"),
+        "New versions": (
+            f"count by (version) (turnstile_build_info{{{HERE}}}) unless count by (version) "
+            f"(turnstile_build_info{{{HERE}}} offset 5m)",
+            "purple",
+        ),
+        "Alerts": ('ALERTS{alertname=~"Turnstile.*",alertstate="firing"}', RED),
+    }
+    return [
+        {
+            "name": name,
+            "datasource": SOURCE,
+            "enable": True,
+            "iconColor": colour,
+            "expr": expression,
+            "titleFormat": f"{name} {{{{alertname}}}}{{{{version}}}}",
+            "textFormat": "{{instance}} {{cluster}}",
+            "step": "60s",
+        }
+        for name, (expression, colour) in marked.items()
+    ]
 
 
 def variables() -> list[Obj]:
@@ -245,6 +391,7 @@ def variables() -> list[Obj]:
         ("job", "turnstile_leader"),
         ("namespace", "turnstile_leader"),
         ("cluster", "turnstile_worker_connected"),
+        ("cluster_queue", "turnstile_workloads_waiting"),
     ):
         chosen.append(
             {

@@ -23,8 +23,12 @@ class Kubectl:
 
     def run(self, *arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
         """Run and return the outcome, whatever it is."""
+        return self.script(self.program, *arguments, given=given)
+
+    def script(self, *command: str | Path, given: str = "") -> subprocess.CompletedProcess[str]:
+        """Run a program that calls kubectl."""
         return subprocess.run(
-            [self.program, *arguments],
+            command,
             input=given,
             capture_output=True,
             text=True,
@@ -60,7 +64,7 @@ def of_kind(manifests: Iterable[Manifest], kind: str) -> list[Manifest]:
 
 
 def kustomized(program: str, name: str) -> list[Manifest]:
-    """Return what a kustomization of ours is built to."""
+    """Return what a kustomization of this repository is built to."""
     command = [program, "kustomize", str(KUSTOMIZATIONS / name)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

@@ -37,11 +37,18 @@ HEALTHY: dict[str, str] = {
     "turnstile_gate_openings_total{cluster='w1',reason='first'}": "0+1",
     "turnstile_gates_oldest_open_seconds{cluster='w1'}": "60",
     "turnstile_worker_connected{cluster='w1'}": "1",
+    "turnstile_worker_gates{worker='w1',state='honoured'}": "1",
+    "turnstile_worker_gates{worker='w1',state='not_honoured'}": "0",
     "turnstile_worker_restarts_total{cluster='w1'}": "2",
     "turnstile_worker_watch_age_seconds{cluster='w1'}": "30",
     "turnstile_worker_clock_skew_seconds{cluster='w1'}": "-2",
     "turnstile_worker_credential_expires_seconds{cluster='w1'}": "31536000",
     "turnstile_worker_requests_waiting{cluster='w1'}": "0",
+    "turnstile_event_loop_hold_seconds_count": "0+1200",
+    "turnstile_event_loop_hold_seconds_bucket{le='0.2'}": "0+1200",
+    "turnstile_workloads_waiting{cluster_queue='cq'}": "3",
+    "turnstile_workloads_longest_wait_seconds{cluster_queue='cq'}": "7200",
+    "turnstile_workloads_rejected_total{cluster_queue='cq'}": "2",
     "turnstile_forecast_reliable{cluster='w1'}": "1",
     "turnstile_forecast_available{cluster='w1'}": "1",
 }
@@ -60,11 +67,22 @@ FIRING: dict[str, dict[str, str]] = {
     "TurnstileContended": {"turnstile_contended_decisions_total": "0+12"},
     "TurnstileReconcileErrors": {"turnstile_reconcile_errors_total": "0+30"},
     "TurnstileReconcileSlow": {"turnstile_reconcile_duration_seconds_bucket{le='0.1'}": "0+90"},
+    "TurnstileLoopHeld": {"turnstile_event_loop_hold_seconds_bucket{le='0.2'}": "0+1195"},
     "TurnstileQueueBacklog": {"turnstile_queue_depth": "1500"},
     "TurnstileActionsFailing": {"turnstile_worker_action_failures_total{cluster='w1'}": "0+1"},
     "TurnstileGatesStuck": {"turnstile_gate_openings_total{cluster='w1',reason='first'}": "5"},
     "TurnstileGateOpenTooLong": {"turnstile_gates_oldest_open_seconds{cluster='w1'}": "4000"},
-    "TurnstileWorkerLost": {"turnstile_worker_connected{cluster='w1'}": "0"},
+    "TurnstileWorkerIgnoresGates": {"turnstile_worker_gates{worker='w1',state='not_honoured'}": "1"},
+    "TurnstileWorkloadWaitsLong": {"turnstile_workloads_longest_wait_seconds{cluster_queue='cq'}": "90000"},
+    "TurnstileWorkloadsRejected": {"turnstile_workloads_rejected_total{cluster_queue='cq'}": "late"},
+    "TurnstileAllWorkersLost": {
+        "turnstile_worker_connected{cluster='w1'}": "shortly",
+        "turnstile_worker_connected{cluster='w2'}": "shortly",
+    },
+    "TurnstileWorkerLost": {
+        "turnstile_worker_connected{cluster='w1'}": "0",
+        "turnstile_worker_connected{cluster='w2'}": "1",
+    },
     "TurnstileWorkerFailing": {"turnstile_worker_restarts_total{cluster='w1'}": "late"},
     "TurnstileWorkerWatchSilent": {"turnstile_worker_watch_age_seconds{cluster='w1'}": "400"},
     "TurnstileWorkerClockSkew": {"turnstile_worker_clock_skew_seconds{cluster='w1'}": "-31"},
@@ -85,24 +103,33 @@ ALSO_FIRING: dict[str, tuple[str, dict[str, str]]] = {
 QUIET: dict[str, dict[str, str]] = {
     "all is well": {},
     "one of two instances is gone": {"turnstile_leader{instance='b'}": "gone", "turnstile_leader": "1"},
-    "one of two instances stands by": {"turnstile_leader{instance='b'}": "0"},
+    "one of two instances is on standby": {"turnstile_leader{instance='b'}": "0"},
     "one of two instances does not reach the hub": {"turnstile_hub_connected{instance='b'}": "0"},
     "one of two instances does not reach a worker": {"turnstile_worker_connected{cluster='w1',instance='b'}": "0"},
     "the leader changed once": {"turnstile_leader": "restarted"},
+    "a Workload was rejected long ago, and others wait for hours": {
+        "turnstile_workloads_rejected_total{cluster_queue='cq'}": "9",
+        "turnstile_workloads_longest_wait_seconds{cluster_queue='cq'}": "80000",
+    },
     "a worker is lost, and with it its watch and its forecasts": {
         "turnstile_worker_connected{cluster='w1'}": "just now",
+        "turnstile_worker_connected{cluster='w2'}": "1",
         "turnstile_worker_watch_age_seconds{cluster='w1'}": "400",
         "turnstile_forecast_available{cluster='w1'}": "0",
     },
     "an invariant was violated long ago": {"turnstile_invariant_violations_total{invariant='one_running_copy'}": "2"},
     "the journal lost entries long ago": {"turnstile_journal_entries_dropped_total": "70"},
     "some looks fail": {"turnstile_reconcile_errors_total": "0+19"},
-    "nobody asks to preempt": {
+    "no worker asks to preempt": {
         "turnstile_gates_waiting{cluster='w1'}": "0",
         "turnstile_gate_openings_total{cluster='w1',reason='first'}": "5",
     },
+    "nothing has shown yet whether a worker honours gates": {
+        "turnstile_worker_gates{worker='w1',state='honoured'}": "0",
+        "turnstile_worker_gates{worker='w1',state='unknown'}": "1",
+    },
     "a clock is a little off": {"turnstile_worker_clock_skew_seconds{cluster='w1'}": "30"},
-    "requests stand in line now and then": {"turnstile_worker_requests_waiting{cluster='w1'}": "changing"},
+    "requests are queued now and then": {"turnstile_worker_requests_waiting{cluster='w1'}": "changing"},
     "another Turnstile with a leader of its own": {"turnstile_leader{namespace='other'}": "1"},
 }
 
@@ -112,6 +139,7 @@ SPELLED = {
     "gone": f"0x30 stale{' _' * (LAST_MINUTE - 32)}",
     "restarted": f"1x{LAST_MINUTE - 20} 0x2 1x16",
     "just now": f"1x{LAST_MINUTE - 3} 0x2",
+    "shortly": f"1x{LAST_MINUTE - 6} 0x6",
 }
 
 
@@ -197,7 +225,7 @@ def test_an_alert_says_how_bad_it_is_and_where_to_read_on(name: str) -> None:
     assert rule["labels"]["severity"] in ("critical", "warning", "info")
     assert rule["annotations"]["summary"].endswith(".")
     page, _, anchor = rule["annotations"]["runbook_url"].partition("#")
-    assert page == "docs/runbook.md"
+    assert page == "https://multikueue-turnstile.dev/docs/runbook/", "where `make site` publishes docs/runbook.md"
     assert anchor in anchors()
 
 

@@ -1,17 +1,15 @@
 """The image's recipe, as far as it can be tried without a builder, and what goes into it."""
 
-import http.server
 import json
 import os
 import re
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
+from config.loading.loading import load_configuration
 
 ROOT = Path(__file__).resolve().parents[2]
 CONTAINER = ROOT / "deploy" / "container"
@@ -25,8 +23,10 @@ def instructions(name: str) -> list[str]:
 
 def test_the_base_is_a_version_not_a_moving_tag() -> None:
     (base,) = (each for each in instructions("ARG") if each.startswith("BASE="))
+    (build,) = (each for each in instructions("ARG") if each.startswith("BUILD_BASE="))
     assert re.fullmatch(r"BASE=python:\d+\.\d+\.\d+-slim-\w+", base)
-    assert all(each.split()[0] == "${BASE}" for each in instructions("FROM"))
+    assert build == f"BUILD_{base.replace('-slim', '')}", "the environment is moved from one to the other"
+    assert [each.split()[0] for each in instructions("FROM")] == ["${BUILD_BASE}", "${BASE}"]
 
 
 def test_the_process_is_not_root_and_has_the_number_that_the_manifests_name() -> None:
@@ -40,53 +40,38 @@ def test_everything_that_is_copied_exists_and_is_let_through() -> None:
     copied = [each.split()[:-1] for each in instructions("COPY") if not each.startswith("--from")]
     sources = [source for group in copied for source in group]
     assert sorted(sources) == sorted(ALLOWED)
-    assert [source for source in sources if not (ROOT / source).exists()] == []
+    assert [source for source in sources if not any(ROOT.glob(source))] == []
 
 
 def test_nothing_is_installed_without_a_hash() -> None:
-    installs = [
-        step for run in instructions("RUN") for step in run.split("&&") if " install " in step and "pip" in step
-    ]
+    installs = [line for line in (CONTAINER / "install.sh").read_text().splitlines() if "/pip " in line]
     assert len(installs) == 3
     assert all("--require-hashes" in step or "--no-index" in step for step in installs)
 
 
-def health(port: int) -> int:
-    """Run the image's health check, pointed at another port; return its exit code."""
+def test_the_shipped_configuration_needs_only_what_the_documented_command_mounts() -> None:
+    loaded = load_configuration(CONTAINER / "turnstile.yaml", {}).configuration
+    assert loaded.hub.kubeconfig == Path("/etc/turnstile/hub.kubeconfig")
+    command = re.search(r"podman run (.*?)multikueue-turnstile:", (ROOT / "docs/install.md").read_text(), re.DOTALL)
+    assert command is not None
+    assert loaded.journal.path is not None
+    assert loaded.api.socket is not None
+    assert f"-v turnstile-state:{loaded.journal.path.parent}:U" in command[1]
+    assert f"--tmpfs {loaded.api.socket.parent}:U" in command[1]
+    assert "-v /etc/turnstile:/etc/turnstile:ro" in command[1]
+
+
+def test_an_image_with_the_tracing_extra_has_a_lock_of_its_own() -> None:
+    locks = {name: (ROOT / "requirements" / f"{name}.txt").read_text() for name in ("runtime", "tracing")}
+    locked = {name: dict(re.findall(r"^([\w.-]+)==(\S+)", text, re.MULTILINE)) for name, text in locks.items()}
+    assert locked["runtime"].items() <= locked["tracing"].items(), "the same versions of everything else"
+    assert "opentelemetry-exporter-otlp-proto-http" in locked["tracing"].keys() - locked["runtime"].keys()
+    assert [each for each in instructions("ARG") if each.startswith("LOCK")] == ["LOCK=runtime"]
+
+
+def test_the_health_check_is_the_command_that_reads_the_configuration() -> None:
     (check,) = instructions("HEALTHCHECK")
-    command = json.loads(check.split("CMD ", 1)[1])
-    assert command[0] == "python"
-    code = [part.replace(":9644/", f":{port}/") for part in command[1:]]
-    environment = {key: value for key, value in os.environ.items() if not key.lower().endswith("_proxy")}
-    return subprocess.run([sys.executable, *code], env=environment, capture_output=True, check=False).returncode
-
-
-@contextmanager
-def answering(status: int) -> Iterator[int]:
-    """Serve one status at /healthz and return the port."""
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(status if self.path == "/healthz" else 404)
-            self.end_headers()
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            """Say nothing."""
-
-    with http.server.HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield server.server_port
-        server.shutdown()
-        thread.join()
-
-
-def test_the_health_check_tells_well_from_unwell() -> None:
-    with answering(200) as port:
-        assert health(port) == 0
-    with answering(503) as port:
-        assert health(port) != 0
-    assert health(port) != 0, "nobody answers"
+    assert json.loads(check.split("CMD ", 1)[1]) == ["turnstile", "healthcheck"]
 
 
 def test_the_same_sources_give_the_same_wheel(tmp_path: Path) -> None:
@@ -131,6 +116,59 @@ def test_the_builder_that_works_is_used(tmp_path: Path, builder: str) -> None:
     assert "--build-arg SOURCE_DATE_EPOCH=17" in called
     assert said == "built multikueue-turnstile:t"
     assert builder == "docker" or "--format docker" in called, "without it there is no health check"
+
+
+def build(tmp_path: Path, *flags: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run build.sh with a builder that prints how it is called."""
+    for tool in ("sh", "dirname", "sed", "git"):
+        (tmp_path / tool).symlink_to(f"/usr/bin/{tool}")
+    (tmp_path / "podman").write_text('#!/bin/sh\n[ "$1" = info ] || echo "$*"\n')
+    (tmp_path / "podman").chmod(0o755)
+    command = [str(CONTAINER / "build.sh"), *flags]
+    return subprocess.run(
+        command, env={"PATH": str(tmp_path), **variables}, capture_output=True, text=True, check=False
+    )
+
+
+def test_a_companys_index_and_authority_reach_the_build_and_not_the_image(tmp_path: Path) -> None:
+    files = {name: tmp_path / name for name in ("pip.conf", "ca.crt")}
+    for file in files.values():
+        file.touch()
+    done = build(
+        tmp_path,
+        "--network=host",
+        PIP_CONF=str(files["pip.conf"]),
+        CA_FILE=str(files["ca.crt"]),
+        PIP_INDEX_URL="https://index.example/simple",
+    )
+    called = done.stdout.splitlines()[0]
+    for name, file in files.items():
+        assert f"--secret id={name},src={file}" in called
+    assert "--build-arg PIP_INDEX_URL=https://index.example/simple" in called
+    assert "--network=host" in called
+    stages = RECIPE.split("\nFROM ")
+    assert "PIP_" in stages[1]
+    assert "PIP_" not in stages[2]
+
+
+def test_a_secret_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    done = build(tmp_path, CA_FILE=str(tmp_path / "none"))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"error: CA_FILE: {tmp_path / 'none'} cannot be read\n"
+
+
+@pytest.mark.parametrize(
+    ("extra", "code", "said"),
+    [
+        ("tracing", 0, "built multikueue-turnstile:0.1.0-tracing\n"),
+        ("tracng", 2, "error: EXTRA: must be tracing, or not set\n"),
+    ],
+)
+def test_an_extra_is_named_in_the_tag(tmp_path: Path, extra: str, code: int, said: str) -> None:
+    done = build(tmp_path, EXTRA=extra)
+    assert done.returncode == code
+    assert (done.stdout + done.stderr).endswith(said)
+    assert code or "--build-arg LOCK=tracing" in done.stdout
 
 
 def test_the_bill_of_materials_lists_every_locked_dependency(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 import yaml
 
 from config.loading.loading import load_configuration
+from config.sections.sections import KubeconfigPolicy
 from tests.deploy.kubectl import Kubectl, Manifest, kustomized, of_kind, only, parsed
 from tests.realbed.apiserver import ApiServer
 
@@ -37,6 +39,15 @@ ALL_ON: Manifest = {
     "nodeSelector": {"kubernetes.io/os": "linux"},
     "tolerations": [{"key": "control-plane", "operator": "Exists"}],
     "priorityClassName": "system-cluster-critical",
+    "affinity": {"nodeAffinity": {}},
+    "topologySpreadConstraints": [
+        {"topologyKey": "topology.kubernetes.io/zone", "maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"}
+    ],
+    "extraEnv": [{"name": "HTTPS_PROXY", "value": "http://proxy.example:3128"}],
+    "extraVolumes": [{"name": "authorities", "configMap": {"name": "company-ca"}}],
+    "extraVolumeMounts": [{"name": "authorities", "mountPath": "/etc/company", "readOnly": True}],
+    "workerKubeconfigs": [{"worker": "worker-1", "secretName": "worker-1-kubeconfig", "key": "value"}],
+    "execPlugins": [{"name": "login", "image": "registry.example/login:1", "path": "/usr/bin/login"}],
     "configuration": {"hub": {"origin": "hub-eu"}, "logging": {"level": "debug"}},
 }
 ALL_OFF: Manifest = {
@@ -50,10 +61,9 @@ VARIANTS: dict[str, Manifest] = {
     "everything on": ALL_ON,
     "everything off": ALL_OFF,
     "in shadow mode": {"shadow": True},
+    "with a volume for the journal": {"persistence": {"enabled": True, "storageClassName": "fast", "size": "2Gi"}},
+    "on OpenShift": {"podSecurityContext": {"runAsUser": None, "runAsGroup": None, "fsGroup": None}},
 }
-
-UNBOUND = ("turnstile-metrics-reader", "turnstile-inspector")
-"""Roles for others, which the chart leaves to whoever binds them."""
 
 Helm = Callable[..., subprocess.CompletedProcess[str]]
 Render = Callable[..., list[Manifest]]
@@ -141,11 +151,7 @@ def test_its_configuration_is_valid(render: Render, tmp_path: Path, variant: str
 )
 def test_it_says_what_the_kustomization_says(render: Render, kubectl_program: str, name: str, values: Manifest) -> None:
     """Two ways to install must not drift apart: labels and names of generated objects aside, they are the same."""
-    expected = {
-        _key(each): _essence(each)
-        for each in kustomized(kubectl_program, name)
-        if each["kind"] != "Namespace" and each["metadata"]["name"] not in UNBOUND
-    }
+    expected = {_key(each): _essence(each) for each in kustomized(kubectl_program, name)}
     assert {_key(each): _essence(each) for each in render(values)} == expected
 
 
@@ -198,7 +204,7 @@ def test_switched_off_is_not_there(render: Render) -> None:
 def test_its_alerts_and_its_dashboard_are_those_of_the_repository(render: Render) -> None:
     manifests = render(ALL_ON)
     shipped = (DEPLOY / "prometheus" / "rules.yaml").read_text()
-    moved = shipped.replace("docs/runbook.md", "https://runbooks.example/t")
+    moved = shipped.replace("https://multikueue-turnstile.dev/docs/runbook/", "https://runbooks.example/t")
     assert only(manifests, "PrometheusRule")["spec"] == yaml.safe_load(moved)
     (dashboard,) = (each for each in of_kind(manifests, "ConfigMap") if "turnstile.json" in each["data"])
     assert dashboard["data"]["turnstile.json"].strip() == (DEPLOY / "grafana" / "turnstile.json").read_text().strip()
@@ -216,11 +222,20 @@ def test_named_queues_are_selected(render: Render) -> None:
 WRONG: dict[str, tuple[Manifest, str]] = {
     "an unknown value": ({"replica": 2}, "replica"),
     "no instance": ({"replicas": 0}, "replicas"),
-    "a text for a number": ({"replicas": "2"}, "replicas"),
-    "a digest that is none": ({"image": {"digest": "sha256:abc"}}, "digest"),
-    "a port that is none": ({"configuration": {"http": {"port": 70000}}}, "port"),
+    "a string for a number": ({"replicas": "2"}, "replicas"),
+    "an invalid digest": ({"image": {"digest": "sha256:abc"}}, "digest"),
+    "an invalid port": ({"configuration": {"http": {"port": 70000}}}, "port"),
     "the namespace of another release": ({"configuration": {"hub": {"namespace": "other"}}}, "namespace"),
     "an address of one's own": ({"configuration": {"http": {"port": 1, "bindAddress": "::"}}}, "bindAddress"),
+    "a mode that no dispatcher has": ({"configuration": {"dispatcher": {"mode": "Nope"}}}, "mode"),
+    "a setting that is none": ({"configuration": {"http": {"port": 1, "prt": 9}}}, "prt"),
+    "a section that is none": ({"configuration": {"jounral": {"path": "/x"}}}, "jounral"),
+    "a duration without a unit": ({"configuration": {"workerLostTimeout": "30"}}, "workerLostTimeout"),
+    "an old version of the format": ({"configuration": {"apiVersion": "v1alpha0"}}, "apiVersion"),
+    "a plugin without a path": ({"execPlugins": [{"name": "x", "image": "y"}]}, "path"),
+    "a variable without a name": ({"extraEnv": [{"value": "x"}]}, "name"),
+    "a volume of no size": ({"persistence": {"size": "big"}}, "size"),
+    "a runbook that is no address": ({"prometheusRule": {"runbookUrl": "docs/runbook.md"}}, "runbookUrl"),
     "metrics without a certificate": ({"metrics": {"enabled": True}}, "tlsSecret"),
     "an interval without a unit": ({"serviceMonitor": {"interval": "30"}}, "interval"),
     "a network without a mask": ({"networkPolicy": {"apiServerCidrs": ["10.0.0.1"]}}, "apiServerCidrs"),
@@ -233,6 +248,56 @@ def test_wrong_values_are_refused_by_name(helm: Helm, package: Path, case: str) 
     said = refusal(helm, package, values)
     assert "values don't meet the specifications of the schema" in said
     assert field in said
+
+
+def test_a_volume_is_not_shared_by_several_instances(helm: Helm, package: Path) -> None:
+    said = refusal(helm, package, {"persistence": {"enabled": True}, "replicas": 2})
+    assert "persistence.enabled: needs replicas: 1" in said
+
+
+def test_a_volume_outlives_the_release_and_may_exist_already(render: Render) -> None:
+    made = render(VARIANTS["with a volume for the journal"])
+    claim = only(made, "PersistentVolumeClaim")
+    assert claim["metadata"]["annotations"] == {"helm.sh/resource-policy": "keep"}
+    assert only(made, "Deployment")["spec"]["strategy"] == {"type": "Recreate"}
+    assert volumes(made)["state"] == {"persistentVolumeClaim": {"claimName": claim["metadata"]["name"]}}
+    named = render({"persistence": {"enabled": True, "existingClaim": "mine"}})
+    assert of_kind(named, "PersistentVolumeClaim") == []
+    assert volumes(named)["state"] == {"persistentVolumeClaim": {"claimName": "mine"}}
+
+
+def volumes(manifests: list[Manifest]) -> dict[str, Manifest]:
+    pod = only(manifests, "Deployment")["spec"]["template"]["spec"]
+    return {each.pop("name"): each for each in pod["volumes"]}
+
+
+def test_kubeconfigs_and_plugins_are_where_the_daemon_looks_for_them(render: Render) -> None:
+    manifests = render(ALL_ON)
+    pod = only(manifests, "Deployment")["spec"]["template"]["spec"]
+    mounts = {each["name"]: each["mountPath"] for each in pod["containers"][0]["volumeMounts"]}
+    assert mounts["kubeconfigs"] == str(KubeconfigPolicy().allowed_directories[0])
+    assert volumes(manifests)["kubeconfigs"]["projected"]["sources"] == [
+        {"secret": {"name": "worker-1-kubeconfig", "items": [{"key": "value", "path": "worker-1"}]}}
+    ]
+    (plugin,) = pod["initContainers"]
+    assert plugin["command"] == ["cp", "/usr/bin/login", f"{mounts['plugins']}/login"]
+    assert pod["affinity"] == {"nodeAffinity": {}}, "in place of the default"
+
+
+def test_openshift_chooses_the_user(render: Render) -> None:
+    pod = only(render(VARIANTS["on OpenShift"]), "Deployment")["spec"]["template"]["spec"]
+    assert pod["securityContext"] == {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+
+
+def test_another_name_is_everywhere(render: Render) -> None:
+    assert {each["metadata"]["name"].startswith("gate") for each in render({"fullnameOverride": "gate"})} == {True}
+
+
+def test_the_shipped_schema_is_made_of_the_settings() -> None:
+    made = subprocess.run(
+        [sys.executable, "-P", DEPLOY / "helm" / "schema.py"], cwd=DEPLOY.parent, capture_output=True, check=True
+    ).stdout
+    assert (CHART / "values.schema.json").read_bytes() == made, "`make docs` makes it"
 
 
 def test_nothing_is_scraped_that_is_not_there(helm: Helm, package: Path) -> None:
@@ -255,6 +320,10 @@ def test_a_hub_that_is_too_old_for_the_policy_is_told(helm: Helm, package: Path)
 NOTES: dict[str, tuple[Manifest, str]] = {
     "with the policy": ({}, "kubectl label namespace NAME multikueue-turnstile.dev/managed=true"),
     "without it": ({"managedByPolicy": {"enabled": False}}, "spec.managedBy: kueue.x-k8s.io/multikueue in each job"),
+    "with metrics": (
+        {"metrics": {"enabled": True, "tlsSecret": "t"}},
+        "kubectl create clusterrolebinding prometheus-reads-turnstile --clusterrole=turnstile-metrics-reader",
+    ),
     "in shadow mode": ({"shadow": True}, "in shadow mode: it reads and writes nothing but its Lease"),
 }
 

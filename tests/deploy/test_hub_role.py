@@ -8,8 +8,8 @@ import pytest
 import yaml
 from structlog.testing import capture_logs
 
+from localcluster.access.auth import Allow, TokenUser
 from localcluster.cluster import LocalCluster
-from localcluster.serving.auth import Allow, TokenUser
 from manager.clusters.permissions import complaint_about_hub
 from manager.serving.authorization import AuthorizationResult, HubAuthorizer
 from tests.deploy.hub_role import NEEDS, ROLES, Grant, granted
@@ -19,7 +19,7 @@ from workerclient.cluster import ClientContext, ClusterClient
 
 
 def without(file: str, missing: Grant) -> TokenUser:
-    """Return somebody who has the roles of a file but for one verb on one resource."""
+    """Return a user who has the roles of a file but for one verb on one resource."""
     rules = tuple(
         Allow(
             (each.verb,),
@@ -70,7 +70,7 @@ async def test_each_verb_that_is_taken_away_is_missed_by_name(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("missing", granted("endpoints/endpoint-authorization.yaml"), ids=lambda grant: grant.resource)
-async def test_without_a_verb_for_the_endpoints_nobody_is_let_in_and_the_log_names_it(
+async def test_without_a_verb_for_the_endpoints_no_reader_is_let_in_and_the_log_names_it(
     tmp_path: Path, missing: Grant
 ) -> None:
     reader = TokenUser("reader", "the-token-of-a-reader", rules=(Allow(("get",), paths=("/metrics",)),))

@@ -11,6 +11,7 @@ import yaml
 
 from config.loading.loading import load_configuration
 from tests.deploy.kubectl import Kubectl, Manifest, kustomized, of_kind, only, parsed
+from tests.realbed.apiserver import ApiServer
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 KUSTOMIZATIONS = ("base", "overlays/ha", "overlays/metrics", "overlays/shadow")
@@ -35,6 +36,60 @@ def built(kubectl_program: str) -> Built:
 @pytest.mark.parametrize("name", KUSTOMIZATIONS)
 def test_the_server_takes_a_kustomization(built: Built, kubectl: Kubectl, name: str) -> None:
     assert kubectl.complaints(built(name)) == ""
+
+
+def with_components(kubectl_program: str, directory: Path, *names: str) -> list[Manifest]:
+    """Build the base with components, as an overlay of a user does."""
+    here = {"resources": ["base"], "components": [f"components/{name}" for name in names]}
+    found = {
+        key: [os.path.relpath(DEPLOY / "kustomize" / each, directory) for each in each_of]
+        for key, each_of in here.items()
+    }
+    (directory / "kustomization.yaml").write_text(yaml.safe_dump(found))
+    done = subprocess.run([kubectl_program, "kustomize", directory], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return parsed(done.stdout)
+
+
+def test_a_hub_before_policies_gets_none(kubectl_program: str, tmp_path: Path) -> None:
+    built = with_components(kubectl_program, tmp_path, "without-managed-by-policy")
+    assert not {each["kind"] for each in built if each["kind"].startswith("MutatingAdmissionPolicy")}
+    assert only(built, "Deployment")
+
+
+def test_openshift_chooses_the_user(kubectl_program: str, tmp_path: Path) -> None:
+    pod = only(with_components(kubectl_program, tmp_path, "openshift"), "Deployment")["spec"]["template"]["spec"]
+    assert pod["securityContext"] == {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+
+
+def test_switching_overlays_leaves_no_rights_behind_and_uninstalling_keeps_the_kubeconfigs(
+    kubectl: Kubectl, hub: ApiServer
+) -> None:
+    secrets = "/api/v1/namespaces/turnstile-system/secrets"
+    assert hub.call("POST", secrets, {"metadata": {"name": "worker-9"}})[0] == 201
+    overlays = DEPLOY / "kustomize" / "overlays"
+
+    def names(kind: str) -> set[str]:
+        listed = kubectl.run("get", kind, "-l", "app.kubernetes.io/part-of=multikueue-turnstile", "-A", "-o", "name")
+        return {line.partition("/")[2] for line in listed.stdout.split()}
+
+    try:
+        for overlay, rights, policies in (
+            ("metrics", {"turnstile-hub", "turnstile-endpoint-authorization"}, {"turnstile-managed-by"}),
+            ("ha", {"turnstile-hub"}, {"turnstile-managed-by"}),
+            ("shadow", {"turnstile-shadow"}, set()),
+        ):
+            applied = kubectl.script(DEPLOY / "kustomize" / "apply.sh", overlays / overlay)
+            assert applied.returncode == 0, applied.stderr
+            assert names("clusterrolebindings") == rights, overlay
+            assert names("mutatingadmissionpolicies") == policies, overlay
+            assert len(names("configmaps")) == 1, overlay
+        deleted = kubectl.run("delete", "-k", str(overlays / "shadow"))
+        assert deleted.returncode == 0, deleted.stderr
+        assert names("clusterroles") == names("deployments") == set()
+        assert hub.call("GET", f"{secrets}/worker-9")[0] == 200
+    finally:
+        hub.call("DELETE", f"{secrets}/worker-9")
 
 
 def test_the_server_takes_the_service_monitor(kubectl: Kubectl, kubectl_program: str, tmp_path: Path) -> None:

@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 
 from config.kubeconfig.access import ClusterAccess
-from config.sections.sections import JobsSection
+from config.kubeconfig.parsing import parse_kubeconfig
+from config.sections.sections import JobsSection, KubeconfigPolicy
 from manager.base.kinds import job_kinds
 from manager.clusters.permissions import (
     complaint,
     complaint_about_hub,
+    needs_of_detection,
     needs_of_forecasts,
     needs_of_identity,
     needs_of_pod_forecasts,
@@ -22,6 +24,7 @@ from manager.clusters.permissions import (
 )
 from tests.deploy.hub_role import NEEDS as NEEDS_ON_HUB
 from tests.deploy.hub_role import Grant, granted
+from tests.deploy.kubectl import Kubectl
 from tests.realbed.apiserver import ApiServer
 from tests.support.clusters import no_jitter
 from tests.support.virtual_time import VirtualClock
@@ -29,6 +32,7 @@ from workerclient.base.kind import ApiKind
 from workerclient.cluster import ClientContext, ClusterClient
 from workerclient.questions.preflight import Missing, Need
 
+RBAC_FILES = Path(__file__).resolve().parents[2] / "deploy" / "rbac"
 ACCOUNTS = "/api/v1/namespaces/other/serviceaccounts"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 OF_CODE: Mapping[str, tuple[Need, ...]] = {
@@ -36,6 +40,7 @@ OF_CODE: Mapping[str, tuple[Need, ...]] = {
     "worker.yaml": (*needs_of_identity(), *needs_on_worker(job_kinds(JobsSection()))),
     "worker-forecasts.yaml": needs_of_forecasts(),
     "worker-pod-forecasts.yaml": needs_of_pod_forecasts(),
+    "worker-kueue.yaml": needs_of_detection(),
 }
 """What the code says that it needs; of the other roles, what they grant is asked for."""
 FILES = (
@@ -48,7 +53,7 @@ FILES = (
 
 @dataclass(frozen=True)
 class Account:
-    """Somebody with a role, but for one verb of it."""
+    """A user with a role, but for one verb of it."""
 
     missing: Grant | None
     access: ClusterAccess
@@ -111,7 +116,7 @@ async def test_each_verb_that_is_taken_away_is_missed_by_name(hub: ApiServer, fi
     ]
     whole = account(hub, f"{prefix}-whole", grants, None)  # the last: once the server knows its roles it knows all
     async with asyncio.timeout(60):
-        while await missed(whole.access, needs):  # noqa: ASYNC110 - a cache of the server tells nobody
+        while await missed(whole.access, needs):  # noqa: ASYNC110 - a cache of the server sends no notification
             await asyncio.sleep(0.05)
     for each in accounts:
         assert each.missing is not None
@@ -123,6 +128,17 @@ async def test_each_verb_that_is_taken_away_is_missed_by_name(hub: ApiServer, fi
 
 
 def is_about(need: Need, grant: Grant) -> bool:
-    """Tell whether a need is met by this grant."""
+    """Return whether a need is met by this grant."""
     place = (need.kind.group, need.rule_resource, need.namespace, need.name)
     return place == (grant.group, grant.resource, grant.namespace, grant.name) and grant.verb in need.verbs
+
+
+def test_the_script_prints_a_kubeconfig_of_the_service_account(kubectl: Kubectl, tmp_path: Path) -> None:
+    assert kubectl.run("apply", "-f", str(RBAC_FILES / "hub.yaml")).returncode == 0
+    printed = kubectl.script(RBAC_FILES / "hub-kubeconfig.sh", "24h")
+    assert printed.returncode == 0, printed.stderr
+    (tmp_path / "own").write_text(printed.stdout)
+    assert parse_kubeconfig(printed.stdout.encode(), KubeconfigPolicy()).token
+    own = ("--kubeconfig", str(tmp_path / "own"))
+    assert kubectl.run(*own, "auth", "can-i", "watch", "workloads.kueue.x-k8s.io", "-A").stdout.strip() == "yes"
+    assert kubectl.run(*own, "auth", "can-i", "create", "pods", "-A").stdout.strip() == "no"

@@ -8,11 +8,11 @@ import pytest
 import yaml
 
 from config.sections.sections import JobsSection
+from localcluster.access.auth import Allow, TokenUser
 from localcluster.cluster import LocalCluster
-from localcluster.serving.auth import Allow, TokenUser
 from manager.base.kinds import job_kinds
 from manager.clusters.permissions import complaint, needs_of_identity, needs_on_worker
-from manager.models.observation import FOLLOWED_KINDS
+from manager.models.model_watches import FOLLOWED_KINDS
 from manager.models.pod_observation import FOLLOWED_KINDS as FOLLOWED_FOR_PODS
 from tests.support.clusters import access_to, no_jitter
 from tests.support.virtual_time import VirtualClock
@@ -37,7 +37,7 @@ def granted() -> list[Grant]:
 
 
 def without(missing: Grant) -> TokenUser:
-    """Return somebody who has the role but for one verb on one resource."""
+    """Return a user who has the role but for one verb on one resource."""
     rules = tuple(
         Allow((verb,), (resource,), (group,))
         for group, resource, verb in granted()

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from manager.page.assets import page_assets
+
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("config", "engine", "gates", "localcluster", "manager", "workerclient")
 
@@ -59,6 +61,13 @@ def test_every_package_resolves_to_our_distribution(empty_environment: Path, tmp
 def test_the_roles_of_a_worker_are_in_it(empty_environment: Path, tmp_path: Path) -> None:
     code = "from manager.onboarding.objects import shared_account; print(shared_account())"
     assert checked(empty_environment / "bin/python", "-Pc", code, cwd=tmp_path) == "turnstile-system/turnstile\n"
+
+
+def test_the_page_is_in_it(empty_environment: Path, tmp_path: Path) -> None:
+    code = "from manager.page.assets import page_assets; print(page_assets().digest, *sorted(page_assets().files))"
+    told = checked(empty_environment / "bin/python", "-Pc", code, cwd=tmp_path).split()
+    assert told == [page_assets().digest, *sorted(page_assets().files)]
+    assert {"index.html", "app.js", "page.css", "icon.svg"} <= set(told)
 
 
 def test_a_shadowing_file_is_named(empty_environment: Path, tmp_path: Path) -> None:

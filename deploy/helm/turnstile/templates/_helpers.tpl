@@ -1,6 +1,8 @@
 {{/* The name of everything: the release's, unless it does not tell what it is. */}}
 {{- define "turnstile.name" -}}
-{{- if contains "turnstile" .Release.Name -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 50 | trimSuffix "-" -}}
+{{- else if contains "turnstile" .Release.Name -}}
 {{- .Release.Name | trunc 50 | trimSuffix "-" -}}
 {{- else -}}
 {{- printf "%s-turnstile" .Release.Name | trunc 50 | trimSuffix "-" -}}
@@ -43,9 +45,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- mergeOverwrite (deepCopy .Values.configuration) $fixed | toYaml -}}
 {{- end -}}
 
-{{/* The roles of one file of deploy/rbac, with their bindings, under this release's names. Takes the context and the file. */}}
+{{/* The roles of one file of deploy/rbac under this release's names, with bindings unless others bind them.
+Takes the context, the file, and `unbound`. */}}
 {{- define "turnstile.roles" -}}
 {{- $context := .context -}}
+{{- $unbound := .unbound | default false -}}
 {{- range $document := regexSplit "(?m)^---\\s*$" (.context.Files.Get (printf "files/%s.yaml" .file)) -1 }}
 {{- $role := fromYaml $document }}
 {{- if has $role.kind (list "ClusterRole" "Role") }}
@@ -63,11 +67,12 @@ metadata:
     {{- include "turnstile.labels" $context | nindent 4 }}
 rules:
   {{- range $rule := $role.rules }}
-  {{- if and (has "leases" $rule.resources) (has "turnstile" ($rule.resourceNames | default list)) }}
+  {{- if and (has "leases" ($rule.resources | default list)) (has "turnstile" ($rule.resourceNames | default list)) }}
   {{- $_ := set $rule "resourceNames" (list (dig "leaderElection" "leaseName" "turnstile" $context.Values.configuration)) }}
   {{- end }}
   {{- end }}
   {{- toYaml $role.rules | nindent 2 }}
+{{- if not $unbound }}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: {{ $role.kind }}Binding
@@ -86,6 +91,7 @@ subjects:
   - kind: ServiceAccount
     name: {{ include "turnstile.serviceAccount" $context }}
     namespace: {{ $context.Release.Namespace }}
+{{- end }}
 {{- end }}
 {{- end }}
 {{- end -}}
