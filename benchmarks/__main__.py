@@ -1,4 +1,7 @@
-"""`python -m benchmarks [name …]` runs all benchmarks, or the named ones, and prints their tables."""
+"""`python -m benchmarks [name …]` runs all benchmarks, or the named ones, and prints their tables.
+
+With `--quick` a smaller form that ends within a minute, for the benchmarks that have one.
+"""
 
 import sys
 
@@ -16,6 +19,7 @@ from benchmarks import (
     pod_forecast,
     pods_scale,
     policies,
+    topology,
     worker_client,
 )
 from benchmarks.orchestrator_processes import DaemonEndedError
@@ -34,19 +38,24 @@ BENCHMARKS = {
     "plan": plan.run,
     "pods_scale": pods_scale.run,
     "policies": policies.run,
+    "topology": topology.run,
     "worker_client": worker_client.run,
 }
+_QUICK_OPTION = "--quick"
+QUICK = {"orchestrator": orchestrator.run_quick}
 
 
-def main(names: list[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Run the benchmarks; reject unknown names."""
-    unknown = [name for name in names if name not in BENCHMARKS]
+    names = [each for each in arguments if each != _QUICK_OPTION]
+    known, what = (QUICK, "quick benchmark") if _QUICK_OPTION in arguments else (BENCHMARKS, "benchmark")
+    unknown = [name for name in names if name not in known]
     if unknown:
-        print(f"error: no benchmark named {', '.join(unknown)}; there are: {', '.join(BENCHMARKS)}", file=sys.stderr)
+        print(f"error: no {what} named {', '.join(unknown)}; there are: {', '.join(known)}", file=sys.stderr)
         return 2
-    for name in names or BENCHMARKS:
+    for name in names or known:
         try:
-            BENCHMARKS[name]()
+            known[name]()
         except DaemonEndedError as error:
             print(f"error: {name}: {error}", file=sys.stderr)
             return 1

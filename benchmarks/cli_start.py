@@ -94,7 +94,7 @@ async def compare(directory: Path) -> dict[str, list[Start]]:
         "--help": ["--help"],
         "status workers": ["status", "workers", "--socket", str(directory / "socket")],
         "status workers -o yaml": ["status", "workers", "-o", "yaml", "--socket", str(directory / "socket")],
-        "status workers, nobody answers": ["status", "workers", *absent],
+        "status workers, no daemon answers": ["status", "workers", *absent],
         "status workers, from the hub": ["status", "workers", *absent, "--kubeconfig", str(hub.kubeconfig_path)],
     }
     try:

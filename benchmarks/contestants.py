@@ -16,7 +16,7 @@ from tests.realbed.cluster import TURNSTILE_NAMESPACE
 
 
 class Controller(StrEnum):
-    """Whose work is looked at."""
+    """Whose work is measured."""
 
     KUEUE = "Kueue's MultiKueue"
     UNTHROTTLED = "the same, worker clients unthrottled"
@@ -27,7 +27,7 @@ class Controller(StrEnum):
 
     @property
     def is_turnstile(self) -> bool:
-        """Tell whether it is ours."""
+        """Return whether it is Turnstile."""
         return self in (Controller.TURNSTILE, Controller.FORECAST_FIRST)
 
 
@@ -41,11 +41,15 @@ def new_scene(clusters: Clusters, directory: Path, controller: Controller) -> Sc
 
 
 async def set_to_work(
-    scene: Scene, controller: Controller, worker: Queue | None = None, hub: Queue | None = None
+    scene: Scene,
+    controller: Controller,
+    worker: Queue | None = None,
+    hub: Queue | None = None,
+    journal: Path | None = None,
 ) -> None:
     """Build the scene, start the controller, and return when it is connected to all workers.
 
-    The hub's Kueue always starts anew: what an earlier run left in a throttled client's queue, or the growing pauses
+    The hub's Kueue is always restarted: what an earlier run left in a throttled client's queue, or the growing pauses
     between tries to reach a worker that was away, must not tell in this one.
     """
     await _restart_hub_kueue(
@@ -57,14 +61,14 @@ async def set_to_work(
             allow_forecasts(side)
         await scene.start_turnstile(dispatcher={"mode": "ForecastFirst"})
     elif controller.is_turnstile:
-        await scene.start_turnstile()
+        await scene.start_turnstile(journal={"path": journal and str(journal)})
     await scene.until_active()
     for name in scene.workers:
         await scene.until(lambda name=name: is_connected(scene, name), f"the hub to be connected to {name}")  # type: ignore[misc]
 
 
 async def is_connected(scene: Scene, worker: str) -> bool:
-    """Tell whether the hub's object of a worker says so."""
+    """Return whether the hub's object of a worker says so."""
     found = (await scene.hub.api.get(MULTIKUEUE_CLUSTERS.at(None, worker))).ok()
     return condition_of(found, "Active").get("status") == "True"
 

@@ -73,7 +73,7 @@ async def _run() -> None:
 
 
 async def _measure_start(server: _Server, what: str, want_updates: int) -> None:
-    """Measure from nothing to the steady state, and one look at every Job from there."""
+    """Measure from nothing to the steady state, and one reconcile of every Job from there."""
     metrics = CostMetrics()
     settings = CostSettings(CostPolicy(reference, "reference"), 0.0, CostPropagation())
     client_context = ClientContext(SystemClock(), random.random)
@@ -89,7 +89,7 @@ async def _measure_start(server: _Server, what: str, want_updates: int) -> None:
                 for key in controller.jobs.cache:
                     controller.queue.add(key)
                 await _steady(lambda: controller.queue.is_idle)
-            _print("  then a look at every Job", looking, await server.requests())
+            _print("  then a reconcile of every Job", looking, await server.requests())
             running.cancel()
     updates = metrics.value("turnstile_cost_updates_total", cluster="bench")
     assert updates == want_updates, f"{updates} updates instead of {want_updates}"

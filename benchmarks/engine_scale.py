@@ -27,7 +27,8 @@ from engine.cluster.queueing import NominatedWorkload, enter_as_head
 from engine.objects.configuration import FairSharing, KueueConfiguration
 from engine.objects.workloads import PendingWorkload
 from engine.prediction.predict import predict
-from engine.search.nomination import Choices, NominationSearch
+from engine.search.nomination import NominationSearch
+from engine.search.ties import Choices
 
 Json = dict[str, Any]
 
@@ -67,7 +68,7 @@ def scenario(shape: Shape) -> Json:
 
 
 def as_line(shape: Shape) -> bytes:
-    """Return the scenario as one line of JSON, for whoever wants to measure something else on it."""
+    """Return the scenario as one line of JSON, for other measurements."""
     return orjson.dumps(scenario(shape))
 
 

@@ -1,4 +1,4 @@
-"""How long nobody acts: from the end of the leader until a job that was submitted then is sent to a worker.
+"""How long no instance acts: from the end of the leader until a job that was submitted then is sent to a worker.
 
 Two daemons with the default Lease on real Kueue. `python -m benchmarks.failover` (about 3 minutes)
 """

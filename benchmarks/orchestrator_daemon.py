@@ -1,6 +1,6 @@
-"""The daemon in a process of its own, as `turnstile run` starts it; only its looks are counted besides.
+"""The daemon in a process of its own, as `turnstile run` starts it; only its reconciles are counted besides.
 
-For each line of standard input it prints one of JSON: how many looks there were so far, by the row that answered.
+For each line of standard input it prints one of JSON: how many reconciles there were so far, by the row that answered.
 """
 
 import json
@@ -20,14 +20,14 @@ from manager.base.errors import StartupError
 
 def main(path: Path) -> None:
     """Run the daemon until it is told to stop."""
-    looks: Counter[str] = Counter()
+    reconciles: Counter[str] = Counter()
 
     def count(_group: WorkloadView, decision: Decision) -> None:
-        looks[decision.rule if decision.actions else f"{decision.rule}, nothing to do"] += 1
+        reconciles[decision.rule if decision.actions else f"{decision.rule}, nothing to do"] += 1
 
     def tell() -> None:
         for _line in sys.stdin:
-            print(json.dumps(looks.copy()), flush=True)
+            print(json.dumps(reconciles.copy()), flush=True)
 
     Thread(target=tell, daemon=True).start()
     configuration = load_configuration(path, os.environ).configuration

@@ -3,7 +3,7 @@
 Prints the path of the hub's kubeconfig, then obeys standard input: `connect` waits until every
 worker is connected; `run` submits Jobs and waits until they are over and
 nothing of them is left on a worker; `signals` measures from a worker's signal to the write that opens its gate;
-`delete` removes the hub's Jobs; `requests` tells who asked for what.
+`delete` removes the hub's Jobs; `requests` reports who asked for what.
 """
 
 import asyncio
@@ -66,7 +66,7 @@ class Driver:
             replicas.listen(self._notice_replica(worker.name))
 
     async def obey(self, order: Obj) -> Obj:
-        """Carry out one order and return what there is to tell."""
+        """Carry out one order and return its result."""
         match order:
             case {"do": "connect"}:
                 return await self._connect()
@@ -122,7 +122,7 @@ class Driver:
         return {}
 
     def _is_full(self) -> bool:
-        """Tell whether every worker runs its low-priority Jobs and holds nothing else."""
+        """Return whether every worker runs its low-priority Jobs and holds nothing else."""
         return all(self._runs_only_fillers(worker) for worker in self._fleet.workers)
 
     def _runs_only_fillers(self, worker: LocalCluster) -> bool:
@@ -164,7 +164,7 @@ class Driver:
         return notice
 
     async def _until(self, condition: Callable[[], object]) -> None:
-        """Look rarely: the machine is also the daemon's."""
+        """Poll rarely: the machine is also the daemon's."""
         while not condition():  # noqa: ASYNC110
             await asyncio.sleep(_LOOK_SECONDS)
 

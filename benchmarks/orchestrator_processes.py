@@ -54,8 +54,8 @@ class DaemonProcess:
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
 
-    async def looks(self) -> Counter[str]:
-        """Return how often it looked at a Workload so far, by the row of the decision table that answered."""
+    async def reconciles(self) -> Counter[str]:
+        """Return how often it reconciled a Workload so far, by the row of the decision table that answered."""
         return Counter(await _exchange(self._process, {}))
 
     def cpu_seconds(self) -> float:

@@ -13,16 +13,18 @@ from collections.abc import Mapping, Sequence
 import orjson
 
 from benchmarks.forecast import NAMESPACE, SHAPES, WORKERS, WORKLOADS, _copy, observe, worker_objects
+from config.api.identifiers import WorkerName
 from gates.model.settings import Settings
 from gates.planning.documents import Route
 from gates.planning.wanted import Wanted
+from gates.targets.matching import WorkerTraits
 from manager.base.clock import SystemClock
 from manager.planning.planner import Planner, PlanningView, PlanRules
 
 
 class _Hub:
     async def route(self, wanted: Wanted) -> Route:
-        return Route(wanted.queue, "mk", "workers", tuple(f"worker-{number}" for number in range(WORKERS)))
+        return Route(wanted.queue, "mk", "workers", tuple(WorkerName(f"worker-{number}") for number in range(WORKERS)))
 
     async def priority(self, wanted: Wanted) -> int:
         return wanted.priority or 0
@@ -32,7 +34,7 @@ class _Workers:
     def __init__(self, sight: PlanningView) -> None:
         self._sight = sight
 
-    async def sights(self, names: Sequence[str]) -> Mapping[str, PlanningView]:
+    async def sights(self, names: Sequence[WorkerName]) -> Mapping[WorkerName, PlanningView]:
         return dict.fromkeys(names, self._sight)
 
 
@@ -56,7 +58,7 @@ async def _measure(name: str) -> None:
     manifest = _copy(incoming, "planned", priority=1000)
     clock = _Loop()
     sight = PlanningView(observe(lines).cluster)
-    planner = Planner(_Hub(), _Workers(sight), lambda: PlanRules({}, Settings(), {}), clock)
+    planner = Planner(_Hub(), _Workers(sight), lambda: PlanRules({}, Settings(), {}, lambda _: WorkerTraits()), clock)
     started = time.process_time()
     plan = await planner.plan(manifest, NAMESPACE)
     cost = (time.process_time() - started) * 1000

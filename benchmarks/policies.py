@@ -126,7 +126,7 @@ def main() -> int:
     """Run from the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.policies", description=__doc__)
     parser.add_argument("--write", action="store_true", help="renew the document and its picture")
-    parser.add_argument("--record", action="store_true", help="draw the trace anew, and write it")
+    parser.add_argument("--record", action="store_true", help="draw a new trace, and write it")
     parser.add_argument("--trace", type=Path, help="play this trace and nothing else")
     arguments = parser.parse_args()
     if arguments.trace is not None:

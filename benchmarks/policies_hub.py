@@ -1,7 +1,7 @@
 """A hub and its workers in virtual time: copies to all workers, gates by the orchestrator's own decision, or no gates.
 
 Without gates every worker on which a copy is pending preempts; the first that admits wins, and what the others evicted
-was evicted for nothing. A victim stops `TERMINATION_SECONDS` after it is told to, and begins anew when it is admitted
+was evicted for nothing. A victim stops `TERMINATION_SECONDS` after it is told to, and starts over when it is admitted
 again. A victim that the hub had placed goes back to all workers.
 """
 
@@ -13,12 +13,15 @@ from typing import Any, Final
 
 from benchmarks.policies_mix import WORKERS, Arrival
 from benchmarks.policies_worker import SimulatedWorker, workload
+from config.api.identifiers import WorkerName
 from config.api.meta import NANOSECONDS, conditions
 from engine.vocabulary.gate_dialect import GateDialect
 from gates.decision.opening import Defer, Grace, Open, Wait, next_gate
 from gates.model.dialect import gate_entries, gate_opened_ns, gate_requested_ns
+from gates.model.hub_workload import Check, CheckState, HubWorkload
+from gates.model.openings import Opening
 from gates.model.settings import MINUTE, SECOND, GatePolicy, Settings
-from gates.model.view import Check, CheckState, HubWorkload, Opening, Replica, WorkerView, WorkloadView
+from gates.model.view import Replica, WorkerView, WorkloadView
 
 START_NS: Final = 1_800_000_000 * NANOSECONDS
 TERMINATION_SECONDS: Final = 30
@@ -110,7 +113,7 @@ class Fleet:
         else:
             self._workers[worker].release(name, self._now)
 
-    def _look(self) -> None:
+    def _reconcile(self) -> None:
         """Wake up: a grace or a window is over."""
 
     # --- the hub
@@ -181,7 +184,7 @@ class Fleet:
                 side.remove(name, self._now)
 
     def _decide(self, placement: _Placement) -> bool:
-        """Ask the orchestrator about the gates of one workload; tell whether one was opened."""
+        """Ask the orchestrator about the gates of one workload; return whether one was opened."""
         decision = next_gate(self._group(placement), self._now, self._settings)
         match decision:
             case Open(worker=worker, opening=opening):
@@ -190,9 +193,9 @@ class Fleet:
                 self._workers[worker.name].open_gate(placement.arrival.name, self._now)
                 return True
             case Wait(remaining_ns=left) | Defer(remaining_ns=left):
-                self._schedule(self._now + max(left, NANOSECONDS), "look")
+                self._schedule(self._now + max(left, NANOSECONDS), "reconcile")
             case Grace(until_ns=until):
-                self._schedule(until, "look")
+                self._schedule(until, "reconcile")
             case _:
                 pass
         return False
@@ -209,7 +212,7 @@ class Fleet:
         found = []
         for position, (name, worker) in enumerate(self._workers.items()):
             told = worker.forecast(arrival.name, self._now) if asks else None
-            found.append(WorkerView(name, position, replica=replicas[name], forecast=told))
+            found.append(WorkerView(WorkerName(name), position, replica=replicas[name], forecast=told))
         return WorkloadView(hub, tuple(found))
 
 

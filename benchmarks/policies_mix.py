@@ -32,7 +32,7 @@ class Arrival:
     cpu: int
     """For each pod."""
     runs: int
-    """Seconds, if nobody interrupts it."""
+    """Seconds, if it is not interrupted."""
 
 
 def random_mix(seed: int, hours: int = 6) -> list[Arrival]:
@@ -53,7 +53,7 @@ def random_mix(seed: int, hours: int = 6) -> list[Arrival]:
 
 
 def recorded_mix(path: Path = TRACE) -> list[Arrival]:
-    """Read a trace; raises `ValueError` with one sentence for one that makes no sense."""
+    """Read a trace; raises `ValueError` with one sentence for a malformed one."""
     found = []
     for number, line in enumerate(path.read_text().splitlines(), 1):
         try:

@@ -90,7 +90,7 @@ async def race(clusters: Clusters, directory: Path, jobs: int, controller: Contr
 
 
 def _is_own(record: audit.Record, cluster: str, controller: Controller) -> bool:
-    """Tell whether a request is the controller's, which has an account of its own wherever it is a guest."""
+    """Return whether a request is the controller's, which has an account of its own wherever it is a guest."""
     if controller.is_turnstile:
         return record.user.endswith(f":{TURNSTILE_NAMESPACE}:turnstile")
     return record.agent.startswith("kueue") if cluster == "hub" else record.user == "hub"

@@ -193,7 +193,7 @@ def run() -> None:
 
 async def _run() -> None:
     print(f"Client of one cluster: CPU of the client process, TLS; best of {ROUNDS} rounds of {OBJECTS} Workloads")
-    print(f"writes with {IN_FLIGHT} in flight; 'bare aiohttp' is the same work without anything of ours\n")
+    print(f"writes with {IN_FLIGHT} in flight; 'bare aiohttp' is the same work without workerclient\n")
     await _print_best("create + status patch, bare aiohttp", "ms", _bare_writes)
     await _print_best("create + status patch", "ms", _plain_writes)
     await _print_best("create + status patch, watching them too", "ms", _followed_writes)

@@ -16,6 +16,7 @@ import aiohttp
 import yaml
 
 from localcluster.cluster import LocalCluster, Partition
+from localcluster.kinds.kinds import ServedKind
 from localcluster.kueue.profile import CURRENT, GATES_OFF, KueueProfile
 from localcluster.kueue.stand_in import LocalKueue
 from tests.conformance.client import Api
@@ -52,7 +53,7 @@ class Cluster(Protocol):
         """Bring its API server back, with all objects."""
 
     async def freeze(self) -> None:
-        """Let its API server answer nobody, without closing a connection."""
+        """Let its API server answer no request, without closing a connection."""
 
     async def thaw(self) -> None:
         """Let its API server go on."""
@@ -134,6 +135,10 @@ class RealSide:
         changed = replace(own, feature_gates={**own.feature_gates, **gates})
         await asyncio.to_thread(self.real.kueue.restart, changed)
 
+    async def change_kueue_release(self, version: str) -> None:
+        """Upgrade or downgrade its Kueue."""
+        await asyncio.to_thread(self.real.kueue.change_release, version)
+
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
@@ -144,12 +149,12 @@ class Clusters:
 
 
 @asynccontextmanager
-async def run_local(directory: Path) -> AsyncIterator[Clusters]:
+async def run_local(directory: Path, kinds: tuple[ServedKind, ...] | None = None) -> AsyncIterator[Clusters]:
     """Run local clusters with the stand-in for Kueue."""
     async with AsyncExitStack() as stack:
         sides: dict[str, Cluster] = {}
         for name in (HUB, *WORKERS):
-            local = await stack.enter_async_context(LocalCluster(name, directory, kinds=CURRENT.kinds()))
+            local = await stack.enter_async_context(LocalCluster(name, directory, kinds=kinds or CURRENT.kinds()))
             session = await _session(stack, local.ca_file)
             side = LocalSide(local, session, stack.enter_context(Proxy(local.port)))
             await side.restart_kueue()

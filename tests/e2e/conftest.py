@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from localcluster.catalogue.registry import all_kinds
 from tests.conformance.servers import is_continuous_integration
 from tests.e2e.clusters import Clusters, run_local, run_real
+from tests.e2e.fleets import chosen_releases
 from tests.e2e.scene import Scene
 from tests.realbed.bed import BedOptions
 from tests.realbed.build import ToolchainError, install_go
@@ -28,7 +30,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _runs_on_real(item: pytest.Function) -> bool:
     by_parameter = hasattr(item, "callspec") and item.callspec.params.get("clusters") == "real"
-    real = {"real_scene", "real_clusters", "audited_clusters", "elastic_scene"}
+    real = {"real_scene", "real_clusters", "audited_clusters", "elastic_scene", "upgradable_clusters"}
     return by_parameter or not real.isdisjoint(item.fixturenames)
 
 
@@ -39,8 +41,19 @@ async def local_clusters(tmp_path_factory: pytest.TempPathFactory) -> AsyncItera
 
 
 @pytest_asyncio.fixture(scope="package", loop_scope="session")
+async def older_clusters(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Clusters]:
+    """Run local clusters that do not show by their version that gates are on by default."""
+    async with run_local(tmp_path_factory.mktemp("older"), all_kinds(v1beta1=True)) as clusters:
+        yield clusters
+
+
+@pytest_asyncio.fixture(scope="package", loop_scope="session")
 async def real_clusters(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Clusters]:
-    async with _real(tmp_path_factory.mktemp("real"), BedOptions(audited=True)) as clusters:
+    try:
+        options = BedOptions(audited=True, releases=chosen_releases())
+    except ValueError as error:
+        pytest.exit(str(error), returncode=2)
+    async with _real(tmp_path_factory.mktemp("real"), options) as clusters:
         yield clusters
 
 
@@ -48,6 +61,14 @@ async def real_clusters(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterat
 async def audited_clusters(tmp_path: Path) -> AsyncIterator[Clusters]:
     """Give a test real clusters of its own, whose API servers keep a log of who asked for what."""
     async with _real(tmp_path / "audited", BedOptions(audited=True)) as clusters:
+        yield clusters
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def upgradable_clusters(tmp_path: Path) -> AsyncIterator[Clusters]:
+    """Give a test clusters of its own that run an older release of Kueue."""
+    releases = dict.fromkeys(("hub", "worker-1", "worker-2"), "v0.18.3")
+    async with _real(tmp_path / "old", BedOptions(releases=releases)) as clusters:
         yield clusters
 
 

@@ -63,23 +63,23 @@ def seen(workloads: Iterable[Obj], uid: str, preemptions: Preemptions) -> Seen |
 
 
 def has_quota(workload: Obj) -> bool:
-    """Tell whether a Workload has quota."""
+    """Return whether a Workload has quota."""
     return condition_of(workload, "QuotaReserved").get("status") == "True"
 
 
 def is_gate_open(workload: Obj) -> bool:
-    """Tell whether somebody opened the gate of a Workload."""
+    """Return whether the gate of a Workload was opened."""
     gates = (workload.get("status") or {}).get("preemptionGates") or ()
     return any(gate.get("position") == "Open" for gate in gates)
 
 
 def is_parked_as_gated(workload: Obj) -> bool:
-    """Tell whether Kueue says that a Workload waits for its gate."""
+    """Return whether Kueue says that a Workload waits for its gate."""
     return condition_of(workload, "QuotaReserved").get("message") == "Workload requires preemption, but it's gated"
 
 
 def is_turned_down(workload: Obj) -> bool:
-    """Tell whether Kueue has looked at a Workload and neither admits it nor asks for its gate."""
+    """Return whether Kueue has looked at a Workload and neither admits it nor asks for its gate."""
     asks = condition_of(workload, "BlockedOnPreemptionGates").get("status") == "True"
     return condition_of(workload, "QuotaReserved").get("status") == "False" and not asks
 

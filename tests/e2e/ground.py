@@ -29,7 +29,7 @@ POLL_SECONDS = 0.5
 _JOBS = {"Job": JOBS, "JobSet": JOB_SETS}
 _RESOURCES = ("cpu", "memory", "nvidia.com/gpu", "pods", "ephemeral-storage", "example.com/widget", "example.com/page")
 _QUIET_SECONDS = 4.0
-"""How long nobody may be admitted until those that still wait are taken away."""
+"""How long no admission may happen until those that still wait are taken away."""
 
 
 def hub_queue() -> Queue:
@@ -141,7 +141,7 @@ class Ground:
 
     @asynccontextmanager
     async def followed(self, note: Callable[[Obj], None]) -> AsyncIterator[None]:
-        """Tell of every version of a Workload on the worker meanwhile; fail if one may have been missed."""
+        """Report every version of a Workload on the worker meanwhile; fail if one may have been missed."""
         async with AsyncExitStack() as stack:
             paths = [WORKLOADS.at(space) for space in self._spaces()]
             watches = [await stack.enter_async_context(self.worker.api.watch(path)) for path in paths]

@@ -1,4 +1,4 @@
-"""Nodes of a test's own on a real worker, with pods of nobody's queue on them, for a job's pods to get past."""
+"""Nodes of a test's own on a real worker, with pods outside every queue on them, for a job's pods to get past."""
 
 from dataclasses import dataclass
 from random import Random
@@ -59,7 +59,7 @@ def allow_forecasts(side: Cluster) -> None:
 
 
 async def confine(scene: Scene, side: Cluster) -> None:
-    """Let the test's flavor mean nodes of its own, which nobody else's pods tolerate."""
+    """Let the test's flavor mean nodes of its own, which no other pods tolerate."""
     flavor = f"/apis/kueue.x-k8s.io/v1beta2/resourceflavors/{scene.name}-default"
     tolerations = [{"key": _POOL, "operator": "Equal", "value": scene.name, "effect": "NoSchedule"}]
     spec = {"nodeLabels": {_POOL: scene.name}, "tolerations": tolerations}

@@ -249,12 +249,12 @@ class Scene:
         return str(found["metadata"]["uid"])
 
     async def has(self, side: Cluster, job: str, condition: str, status: str = "True") -> bool:
-        """Tell whether the Workload of a job has a condition."""
+        """Return whether the Workload of a job has a condition."""
         found = await self.workload(side, job)
         return found is not None and condition_of(found, condition).get("status") == status
 
     async def was_evicted(self, side: Cluster, job: str) -> bool:
-        """Tell whether the Workload of a job has ever been evicted."""
+        """Return whether the Workload of a job has ever been evicted."""
         found = await self.workload(side, job)
         return found is not None and bool(condition_of(found, "Evicted"))
 
@@ -280,7 +280,7 @@ class Scene:
         return next((entry for entry in entries if entry["name"] == self.name), {})
 
     async def check_is_served(self) -> bool:
-        """Tell whether somebody has judged the check, whatever the judgement."""
+        """Return whether the check has been judged, whatever the judgement."""
         return bool(condition_of((await self.hub.api.get(ADMISSION_CHECKS.at(None, self.name))).ok(), "Active"))
 
     async def winner(self, job: str) -> str | None:
@@ -337,7 +337,7 @@ class Scene:
             await self.until(lambda side=side: self.is_deleted(side, job), f"{job} to be gone from {side.name}")  # type: ignore[misc]
 
     async def is_deleted(self, side: Cluster, job: str) -> bool:
-        """Tell whether a cluster holds neither a Job nor its Workload."""
+        """Return whether a cluster holds neither a Job nor its Workload."""
         return await self.workload(side, job) is None and await self.job_on(side, job) is None
 
     async def _is_complete(self, job: str) -> bool:
@@ -387,7 +387,7 @@ def condition_of(obj: Obj, kind: str) -> Obj:
 
 
 def _belongs(workload: Obj, job: str) -> bool:
-    """Tell whether a Workload is that of a job, by the name that Kueue gives it, or is called so itself."""
+    """Return whether a Workload is that of a job, by the name that Kueue gives it, or is called so itself."""
     name = str(workload["metadata"]["name"])
     return name == job or (name.startswith(f"job-{job}-") and "-" not in name.removeprefix(f"job-{job}-"))
 

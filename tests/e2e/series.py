@@ -66,7 +66,7 @@ class Series:
 
 
 def is_about_preemption(outcome: Outcome) -> bool:
-    """Tell whether a worker asked for its gate, and a forecast was made."""
+    """Return whether a worker asked for its gate, and a forecast was made."""
     return outcome.ending not in (Ending.FITTED, Ending.CANNOT, Ending.LATE, Ending.STALLED, Ending.BROKEN)
 
 

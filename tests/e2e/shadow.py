@@ -67,7 +67,7 @@ class Shadow:
         return out.decode()
 
     async def settled(self, count: int) -> bool:
-        """Tell whether so many episodes are known and all is over."""
+        """Return whether so many episodes are known and all is over."""
         episodes = (await self.report())["episodes"]
         return len(episodes) == count and all(episode["settled"] for episode in episodes)
 

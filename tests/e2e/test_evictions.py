@@ -3,8 +3,8 @@
 from tests.e2e.scene import Queue, Scene
 
 
-async def test_evicted_on_its_worker_a_job_is_dispatched_anew(scene: Scene) -> None:
-    """Scenarios 52, 79: somebody on the winner preempts it; it asks for its gate again, and moves."""
+async def test_evicted_on_its_worker_a_job_is_dispatched_again(scene: Scene) -> None:
+    """Scenarios 52, 79: a workload on the winner preempts it; it asks for its gate again, and moves."""
     await scene.build()
     await scene.start_turnstile()
     await scene.submit("job", priority="middle")
@@ -59,7 +59,7 @@ async def test_a_deleted_job_leaves_nothing_behind(scene: Scene) -> None:
 
 
 async def test_a_change_of_priority_reaches_a_job_that_runs_and_stays(scene: Scene) -> None:
-    """Scenario 38: hub and worker agree on it, and nobody takes it back."""
+    """Scenario 38: hub and worker agree on it, and nothing takes it back."""
     await scene.build()
     await scene.start_turnstile()
     await scene.submit("job", priority="low", runs=600)

@@ -46,7 +46,7 @@ every_loss = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES.keys())
 
 
 @every_loss
-async def test_a_worker_that_is_away_holds_up_nobody(scene: Scene, loss: Loss) -> None:
+async def test_a_worker_that_is_away_holds_up_no_workload(scene: Scene, loss: Loss) -> None:
     """Scenarios 13, 26, 57: away before the gate is opened."""
     await scene.build()
     here, away = scene.workers.values()
@@ -126,7 +126,7 @@ async def test_a_job_of_a_worker_that_stays_away_runs_elsewhere(scene: Scene) ->
         return await scene.winner("job") == second.name and await scene.has(scene.hub, "job", "Admitted")
 
     await scene.until(runs_elsewhere, f"the job to run on {second.name}")
-    assert await scene.job_on(first, "job") is not None, "nobody could remove it"
+    assert await scene.job_on(first, "job") is not None, "it could not be removed"
     first.way.mend()
     await scene.until_gone("job", [first])
     assert await scene.winner("job") == second.name

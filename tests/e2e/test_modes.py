@@ -3,6 +3,7 @@
 import pytest
 
 from config.names import CONTROLLER_NAME, MULTIKUEUE_NAME
+from manager.upkeep.rivals import SERVED_BY_ANOTHER
 from tests.conformance.client import Obj
 from tests.conformance.resources import MULTIKUEUE_CLUSTERS, WORKLOADS
 from tests.e2e.daemon import Turnstile
@@ -42,7 +43,7 @@ async def test_it_refuses_to_share_a_check_with_kueues_own_controller(real_scene
     turnstile = Turnstile(scene.directory, scene.hub.kubeconfig(), {"hub": {"controllerName": MULTIKUEUE_NAME}})
     await turnstile.start()
     assert await turnstile.ended() == 1
-    assert "is served by another controller" in turnstile.log()
+    assert SERVED_BY_ANOTHER in turnstile.log()
 
 
 async def test_a_workload_without_a_job_is_replicated_and_its_end_comes_back(scene: Scene) -> None:

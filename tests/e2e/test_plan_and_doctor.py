@@ -1,31 +1,18 @@
 """`turnstile plan` and `turnstile doctor` as processes: a plan comes true; what is sick is found, and nothing else."""
 
-import asyncio
 import json
-import sys
 from pathlib import Path
 
 import yaml
 
+from gates.diagnosis.capabilities import gates_ignored
 from tests.conformance.client import Obj
+from tests.e2e.processes import command
 from tests.e2e.scene import Scene
 
 ROLES = Path(__file__).resolve().parents[2] / "deploy" / "rbac"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 FIRST, SECOND = "worker-1", "worker-2"
-
-
-async def command(*arguments: str) -> tuple[int, Obj]:
-    """Run a command; return its exit code and its document."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-P", "-m", "manager", *arguments, "-o", "json"),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    output, errors = await process.communicate()
-    assert output, errors.decode()
-    assert process.returncode is not None
-    return process.returncode, json.loads(output)
 
 
 async def doctor(scene: Scene) -> tuple[int, Obj]:
@@ -48,7 +35,9 @@ async def grant_forecasts(scene: Scene) -> None:
 
 
 def told(document: Obj) -> list[tuple[str, str, str]]:
-    return [(each["cluster"], each["severity"], each["message"]) for each in document["items"]]
+    """Return the findings, without those about gates: v0.19 shows only by its replicas that it honours them."""
+    found = (each for each in document["items"] if each["topic"] != "gates")
+    return [(each["cluster"], each["severity"], each["message"]) for each in found]
 
 
 async def test_on_a_healthy_bed_the_doctor_finds_nothing(real_scene: Scene) -> None:
@@ -95,21 +84,15 @@ async def test_a_kueue_without_the_feature_gate_is_found_by_our_copies(scene: Sc
         await scene.build()
         await scene.start_turnstile()
         await scene.submit("huge", cpu=50)  # fits nowhere, so that its copies stay where they are
-        await scene.until(lambda: _has_both(scene, "huge"), "a copy on both workers")
 
         async def is_found() -> bool:
             _, document = await doctor(scene)
             gates = [each for each in document["items"] if each["topic"] == "gates"]
-            message = "its Kueue ignores preemption gates, as 1 of our replicas there show"
-            return [(each["cluster"], each["message"]) for each in gates] == [(FIRST, message)]
+            return any(each["cluster"] == FIRST and each["message"].startswith(gates_ignored(1)) for each in gates)
 
         await scene.until(is_found, "the Kueue that ignores gates to be found")
     finally:
         await worker.restart_kueue()
-
-
-async def _has_both(scene: Scene, job: str) -> bool:
-    return await scene.holders(job) == [FIRST, SECOND]
 
 
 async def test_what_is_planned_happens(scene: Scene) -> None:

@@ -92,7 +92,7 @@ async def test_it_reads_with_its_own_roles_and_writes_nothing_but_its_lease(real
 
 
 async def is_watching(shadow: Shadow, scene: Scene) -> bool:
-    """Tell whether the shadow knows everything about all workers."""
+    """Return whether the shadow knows everything about all workers."""
     workers = await shadow.workers()
     return {each["name"] for each in workers if each["forecast"] == "reliable"} == set(scene.workers)
 

@@ -146,12 +146,12 @@ class Trial:
         return sum(int(opening.get("nudges", 0)) for opening in openings)
 
     async def _is_stalled(self) -> bool:
-        """Tell whether the last that Kueue said of the copy is from before its gate was opened."""
+        """Return whether the last that Kueue said of the copy is from before its gate was opened."""
         copy = await self.ground.copy(self.incoming)
         return copy is not None and is_gate_open(copy) and is_parked_as_gated(copy)
 
     async def _fitted(self, copy: Obj) -> Outcome:
-        """Somebody who got in without asking for a gate may not have preempted anybody."""
+        """A workload that was admitted without asking for a gate may not have preempted any."""
         await asyncio.sleep(POLL_SECONDS)
         if await self.ground.record(self.incoming) is not None:
             return await self._outcome()  # it asked first, and all went faster than we look

@@ -13,14 +13,8 @@ from config.sections.sections import KubeconfigPolicy
 from localcluster.cluster import LocalCluster
 from tests.support.virtual_time import VirtualClock, until
 from workerclient.base.kind import ApiKind
-from workerclient.cluster import (
-    ClientContext,
-    ClientLimits,
-    ClusterClient,
-    ConnectionReport,
-    ConnectionState,
-    WatchedResource,
-)
+from workerclient.cluster import ClientContext, ClientLimits, ClusterClient, WatchedResource
+from workerclient.objects.connection_report import ConnectionReport, ConnectionState
 from workerclient.objects.watched import WatchedKind
 
 Value = TypeVar("Value")

@@ -23,7 +23,7 @@ class JobBuilder(Builder):
         return self.label(f"{KUEUE_GROUP}/priority-class", name)
 
     def prebuilt(self, workload: str) -> Self:
-        """Name the Workload that somebody else made for the Job."""
+        """Name the Workload that another client made for the Job."""
         return self.annotate(f"{KUEUE_GROUP}/prebuilt-workload-name", workload)
 
     def request(self, **amounts: Amount) -> Self:

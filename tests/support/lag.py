@@ -4,7 +4,7 @@ Between two turns the loop looks at its sockets. A thousand tasks that are ready
 which are all short may still keep a probe from being answered.
 
 Local clusters, the test and the code under test share one loop, so every piece is laid to whom it belongs: tasks and
-callbacks inherit the context of whoever started them, and only what was started in the probe's context counts.
+callbacks inherit the context of the code that started them, and only what was started in the probe's context counts.
 What is measured is the processor time of the loop's thread, not time that passes, less what the garbage collector took:
 how busy the machine is, and how much else the test process holds, makes no difference.
 """
@@ -53,6 +53,10 @@ class LagProbe:
     def worst(self) -> float:
         return self.longest[0].seconds if self.longest else 0.0
 
+    @property
+    def worst_but_one(self) -> float:
+        return self.longest[1].seconds if len(self.longest) > 1 else 0.0
+
     def note(self, seconds: float, handle: asyncio.Handle) -> None:
         """Take a stretch, of which only the longest are kept."""
         if len(self.longest) < _KEPT or seconds > self.longest[-1].seconds:
@@ -74,11 +78,17 @@ class LagProbe:
         self.longest_turn = Stretch(0.0, "nothing")
 
     def check(self, limit: float = LONGEST_STRETCH, turn_limit: float = LONGEST_TURN) -> None:
-        """Fail if anything kept the loop for longer."""
+        """Fail if anything kept the loop for longer.
+
+        One stretch may take twice as long: what the kernel does for a thread, such as giving it memory on a machine
+        that is short of it, counts as the thread's time, and falls on whatever step happens to run.
+        """
         told = "\n".join(map(str, self.longest))
-        assert self.worst <= limit, f"the loop was kept for more than {limit * 1000:.0f} ms:\n{told}"
-        kept = f"one turn of the loop took more than {turn_limit * 1000:.0f} ms: {self.longest_turn}"
-        assert self.longest_turn.seconds <= turn_limit, kept
+        kept = f"the loop was kept for more than {limit * 1000:.0f} ms:\n{told}"
+        assert self.worst <= 2 * limit, kept
+        assert self.worst_but_one <= limit, kept
+        taken = f"one turn of the loop took more than {turn_limit * 1000:.0f} ms: {self.longest_turn}"
+        assert self.longest_turn.seconds <= turn_limit, taken
 
 
 @contextmanager

@@ -5,11 +5,11 @@ import orjson
 OPENAPI = "/openapi/v3"
 
 ODD_DOCUMENTS: dict[str, object] = {
-    "components are a text": {"components": "no"},
+    "components are a string": {"components": "no"},
     "schemas are a list": {"components": {"schemas": ["x.Workload"]}},
     "the schema is a number": {"components": {"schemas": {"x.Workload": 7}}},
     "properties are a list": {"components": {"schemas": {"x.Workload": {"properties": [1]}}}},
-    "the spec is a text": {"components": {"schemas": {"x.Workload": {"properties": {"spec": "yes"}}}}},
+    "the spec is a string": {"components": {"schemas": {"x.Workload": {"properties": {"spec": "yes"}}}}},
     "nothing": {},
 }
 ODD_MEDIA_TYPES = {

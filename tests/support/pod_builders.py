@@ -79,7 +79,7 @@ def pod(
 
 
 def terminating(raw: Json, *, by_scheduler: bool = False) -> Json:
-    """The pod on its way out, told to go by the scheduler or by somebody else."""
+    """The pod on its way out, told to go by the scheduler or by another client."""
     target = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
     return {
         **raw,

@@ -13,6 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 _SERIES_BY_FOLDER = {
+    "tests/unit/engine/topology": "TAS",
     "tests/unit/engine": "PE",
     "tests/integration/cost": "PE",
     "tests/unit/gates": "MK",

@@ -3,9 +3,9 @@
 from datetime import timedelta
 from pathlib import Path
 
+from config.api.identifiers import ReplicaUID, WorkerName
 from engine.forecasting.forecast import Forecast, ForecastVerdict
 from engine.forecasting.verification import ForecastResult
-from gates.model.names import ReplicaUID
 from gates.model.settings import SECOND, GatePolicy
 from gates.shadow.hindsight import Breach, Episode, LostWork, PolicyOutcome, PreemptionCost, PreemptionStart
 from manager.journal.writer import Journal, JournalLimits
@@ -32,18 +32,32 @@ def episode(name: str = "training") -> Episode:
         attempt_ns=NOW,
         starts=(
             PreemptionStart(
-                "eu-1", ReplicaUID("e"), NOW, NOW, gated=False, losses=dear, result=ForecastResult.EXACT, forecast=TOLD
+                WorkerName("eu-1"),
+                ReplicaUID("e"),
+                NOW,
+                NOW,
+                gated=False,
+                losses=dear,
+                result=ForecastResult.EXACT,
+                forecast=TOLD,
             ),
             PreemptionStart(
-                "us-1", ReplicaUID("u"), NOW, NOW, gated=False, losses=cheap, result=ForecastResult.EXACT, forecast=TOLD
+                WorkerName("us-1"),
+                ReplicaUID("u"),
+                NOW,
+                NOW,
+                gated=False,
+                losses=cheap,
+                result=ForecastResult.EXACT,
+                forecast=TOLD,
             ),
         ),
         choices=(
-            PolicyOutcome(FIRST, "eu-1", None),
-            PolicyOutcome(LEAST, "us-1", PreemptionCost(1, 2, 3600)),
-            PolicyOutcome(PREFER, "eu-1", None),
+            PolicyOutcome(FIRST, WorkerName("eu-1"), None),
+            PolicyOutcome(LEAST, WorkerName("us-1"), PreemptionCost(1, 2, 3600)),
+            PolicyOutcome(PREFER, WorkerName("eu-1"), None),
         ),
-        breaches=(Breach("eu-1", "us-1", NOW, NOW, gated=False),),
+        breaches=(Breach(WorkerName("eu-1"), "us-1", NOW, NOW, gated=False),),
     )
 
 

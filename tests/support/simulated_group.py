@@ -7,6 +7,7 @@ True time is `passed`; the clocks that the code under test reads may be set to a
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from config.api.identifiers import NO_WORKER, ReplicaUID, WorkerName
 from config.api.meta import Condition
 from gates.decision.ledger import is_between_attempts, lost, observed_openings
 from gates.model.actions import (
@@ -19,6 +20,7 @@ from gates.model.actions import (
     HubAction,
     OpenGate,
     PatchHubStatus,
+    ProbeWorker,
     RecordForecast,
     RecordOpenings,
     RecordOutOfSync,
@@ -30,8 +32,9 @@ from gates.model.actions import (
     UpdateReplicaSpec,
     WorkerAction,
 )
-from gates.model.names import ReplicaUID
-from gates.model.view import CheckState, Drift, JobSync, Opening, Reach, Replica, Steady, WorkerView, WorkloadView
+from gates.model.hub_workload import CheckState
+from gates.model.openings import Opening, Steady
+from gates.model.view import Drift, JobSync, Reach, Replica, WorkerView, WorkloadView
 from manager.reconcile.windows import first_recorded
 
 
@@ -201,8 +204,11 @@ class SimulatedGroup:
                     self.workers[name] = replace(self.workers[name], out_of_sync=found)
             case EmitEvent():
                 self.events += 1
-            case RecordWinner(winner=winner):
+            case RecordWinner(winner=winner, openings=None):
                 self.workload = replace(self.workload, winner=winner)
+            case RecordWinner(winner=winner, openings=tuple(openings)):
+                self.workload = replace(self.workload, winner=winner, openings=openings)
+                self.memory.openings = openings
             case StopHubJob():
                 self.workload = replace(self.workload, job_to_stop=False)
             case PatchHubStatus():
@@ -235,6 +241,8 @@ class SimulatedGroup:
             raise RefusedError
         self.workers[worker.name] = worker = replace(worker, problem="")
         match action:
+            case ProbeWorker():
+                self.workers[worker.name] = replace(worker, answers=True)
             case CreateReplica():
                 self._create(worker, action)
             case RemoveRemote(replica_uid=uid):
@@ -275,7 +283,7 @@ class SimulatedGroup:
             self.note_effect(worker.name, "", action.opened_ns)
 
     def _remove(self, worker: WorkerView, uid: str | None) -> None:
-        """Remove job and replica; a UID that is none of ours removes nothing."""
+        """Remove job and replica; an empty UID removes nothing."""
         if worker.name in self.terminating_slowly:
             self._mark(worker, uid)
             return
@@ -295,11 +303,11 @@ class SimulatedGroup:
 
     def let_go(self, name: str) -> None:
         """Let what was deleted on a worker go at last."""
-        worker = self.workers[name]
+        worker = self.workers[WorkerName(name)]
         self.terminating_slowly.discard(name)
         replica = None if worker.replica is not None and worker.replica.leaving else worker.replica
         present = worker.job_present and not worker.job_leaving
-        self.workers[name] = replace(worker, replica=replica, job_present=present, job_leaving=False)
+        self.workers[WorkerName(name)] = replace(worker, replica=replica, job_present=present, job_leaving=False)
         if not present:
             self.awaited_since.pop(name, None)
 
@@ -325,7 +333,7 @@ class SimulatedGroup:
 
     def opened_by_hand(self, name: str) -> None:
         """Take note of a gate that somebody else opened, who may do so at any time."""
-        replica = self.workers[name].replica
+        replica = self.workers[WorkerName(name)].replica
         assert replica is not None
         self.openings.append(Opened(name, replica.uid, self.passed, self.attempt))
 
@@ -333,21 +341,21 @@ class SimulatedGroup:
 
     def change(self, name: str, **fields: object) -> None:
         """Change a replica; its version moves."""
-        worker = self.workers[name]
+        worker = self.workers[WorkerName(name)]
         if worker.replica is not None:
             changed = replace(worker.replica, resource_version=self._version(), **fields)  # type: ignore[arg-type]
-            self.workers[name] = replace(worker, replica=changed)
+            self.workers[WorkerName(name)] = replace(worker, replica=changed)
 
     def conclude(self, name: str, *types: str, status: str = "True", reason: str = "Test", message: str = "") -> None:
         """Set conditions of a replica."""
-        replica = self.workers[name].replica
+        replica = self.workers[WorkerName(name)].replica
         if replica is not None:
             new = {t: Condition(t, status, reason, message, self.worker_now(name)) for t in types}
             self.change(name, conditions={**replica.conditions, **new})
 
     def worker_now(self, name: str) -> int:
         """Return what a worker's clock shows."""
-        return self.now + self.workers[name].clock_skew_ns
+        return self.now + self.workers[WorkerName(name)].clock_skew_ns
 
     def _version(self) -> str:
         self._versions += 1
@@ -367,4 +375,4 @@ class SimulatedGroup:
         assert check is not None
         self.conclude_on_hub(Condition("Evicted", "True", "Preempted", "Preempted", self.now))
         pending = replace(check, state=CheckState.PENDING, message="Reset to Pending after eviction")
-        self.workload = replace(self.workload, check=pending, cluster_name="", nominated=())
+        self.workload = replace(self.workload, check=pending, cluster_name=NO_WORKER, nominated=())

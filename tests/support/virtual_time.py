@@ -95,7 +95,7 @@ class VirtualClock:
 
     @property
     def next_awakening(self) -> float | None:
-        """Return in how many seconds the first sleeper wakes, None when nobody sleeps."""
+        """Return in how many seconds the first sleeper wakes, None when there is no sleeper."""
         return min(self._sleepers) - self.monotonic() if self._sleepers else None
 
     def wake_at(self, when: float, ring: Callable[[], None]) -> None:

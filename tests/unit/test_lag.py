@@ -34,8 +34,19 @@ async def test_what_its_tasks_start_counts_and_nothing_else_does() -> None:
         assert "burning" in probe.longest[0].what
         probe.check(0.06)
         await probe.create_task(burning(0.06))
+        probe.check()
+        await probe.create_task(burning(0.06))
         with pytest.raises(AssertionError, match="ms in burning"):
             probe.check()
+
+
+async def test_one_stretch_alone_may_be_twice_as_long_and_no_longer() -> None:
+    probe = LagProbe()
+    with measured_loop():
+        await probe.create_task(burning(0.03))
+        probe.check(0.02)
+        with pytest.raises(AssertionError, match="ms in burning"):
+            probe.check(0.01)
 
 
 async def test_time_that_merely_passes_is_not_counted() -> None:

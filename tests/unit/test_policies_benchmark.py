@@ -82,7 +82,7 @@ ODD = {
 
 
 @pytest.mark.parametrize(("line", "message"), ODD.values(), ids=ODD)
-def test_a_trace_that_makes_no_sense_is_told_by_its_line(tmp_path: Path, line: str, message: str) -> None:
+def test_a_trace_that_is_malformed_is_reported_by_its_line(tmp_path: Path, line: str, message: str) -> None:
     path = tmp_path / "mix.jsonl"
     path.write_text(f"{line}\n")
     with pytest.raises(ValueError, match=r"mix\.jsonl:1: ") as caught:

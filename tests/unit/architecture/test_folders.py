@@ -11,6 +11,7 @@ import pytest
 from tests.support.source_tree import PACKAGES, ROOT
 
 MOST_MODULES = 20
+MOST_LINES = 350
 ALIAS = re.compile(r"[A-Z][a-z]+[A-Za-z]*")
 HIGHEST_PRIORITIES = {"engine.pods.values.priorities", "localcluster.catalogue.builtin_kinds.scheduling"}
 """Hold the highest priority that a user may give, which is the same number."""
@@ -56,6 +57,12 @@ def test_a_folder_has_at_most_twenty_modules(package: str) -> None:
     folders = {path.parent for path in modules(package).values()}
     sizes = {str(each.relative_to(ROOT)): len(list(each.glob("*.py"))) - 1 for each in folders}
     assert {name: size for name, size in sizes.items() if size > MOST_MODULES} == {}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_module_has_at_most_350_lines(package: str) -> None:
+    lengths = {module: len(path.read_text().splitlines()) for module, path in modules(package).items()}
+    assert {module: length for module, length in lengths.items() if length > MOST_LINES} == {}
 
 
 def test_a_class_name_is_used_once() -> None:

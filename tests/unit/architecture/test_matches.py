@@ -18,7 +18,7 @@ OURS = {
 
 
 def is_of_a_sum(pattern: ast.pattern) -> bool:
-    """Tell whether a pattern names one of our classes, or an enum member."""
+    """Return whether a pattern names one of our classes, or an enum member."""
     match pattern:
         case ast.MatchClass(cls=ast.Name(id=name)) | ast.MatchValue(value=ast.Attribute(value=ast.Name(id=name))):
             return name in OURS
@@ -31,7 +31,7 @@ def is_of_a_sum(pattern: ast.pattern) -> bool:
 
 
 def is_closed(statement: ast.Match, lines: list[str]) -> bool:
-    """Tell whether the last case is `case _` with `assert_never`, or with a comment beside it that gives the reason."""
+    """Return whether the last case is `case _` with `assert_never`, or with a comment that gives the reason."""
     last = statement.cases[-1]
     if not isinstance(last.pattern, ast.MatchAs) or last.pattern.pattern is not None or last.guard is not None:
         return False

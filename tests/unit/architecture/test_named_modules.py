@@ -24,7 +24,7 @@ def sources() -> Iterator[Path]:
 
 
 def exists(name: str) -> bool:
-    """Tell whether a dotted name is a module, or defined or imported at the top of one."""
+    """Return whether a dotted name is a module, or defined or imported at the top of one."""
     parts = name.split(".")
     for depth in range(len(parts), 0, -1):
         path = ROOT.joinpath(*parts[:depth])
