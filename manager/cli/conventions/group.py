@@ -2,21 +2,24 @@
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
 import typer
+from typer._click.exceptions import NoArgsIsHelpError, UsageError
 from typer.completion import completion_init  # type: ignore[attr-defined]
 from typer.core import TyperGroup
 
 from config.types.syntax import printable
-from manager.cli.conventions.errors import CommandError
+from manager.cli.conventions.errors import BadInputError, CommandError
 from manager.cli.conventions.exits import Exit
 from manager.cli.display.streams import OutputError, discard_output
 
 
 class CommandGroup(TyperGroup):
-    """Runs a command; typer itself turns Ctrl-C into 130 and wrong options into 2."""
+    """Runs a command; typer itself turns Ctrl-C into 130."""
 
     def main(self, *args: Any, **options: Any) -> Any:
         """Parse the command line and run the command that was asked for; this includes `--help` and completion."""
@@ -41,6 +44,16 @@ class CommandGroup(TyperGroup):
         except OSError as error:
             _end(*_environment_problem(error))
 
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        """Parse this group's own options."""
+        with _told_in_one_line():
+            return super().make_context(*args, **options)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Parse what is behind the group's name, and run it."""
+        with _told_in_one_line():
+            return super().invoke(ctx)
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """List the commands in groups, each with its whole first sentence."""
         sections: dict[str, list[tuple[str, str]]] = {}
@@ -53,6 +66,19 @@ class CommandGroup(TyperGroup):
         for title, rows in sections.items():
             with formatter.section(title):
                 formatter.write_dl(rows)
+
+
+@contextmanager
+def _told_in_one_line() -> Iterator[None]:
+    """Turn what typer says of a command line, in several lines, into an error like any other."""
+    try:
+        yield
+    except NoArgsIsHelpError:
+        raise
+    except UsageError as error:
+        told = " ".join(error.format_message().split()).removesuffix(".")
+        place = f"; `{error.ctx.command_path} --help` shows what there is" if error.ctx is not None else ""
+        raise BadInputError(f"{told[:1].lower()}{told[1:]}{place}") from None
 
 
 def _first_sentence(text: str) -> str:

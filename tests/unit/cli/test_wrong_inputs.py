@@ -35,6 +35,8 @@ class Row(NamedTuple):
     code: int
     words: str
     """What the last line contains: what is wrong, or the remedy."""
+    notes: int = 0
+    """How many lines before it say what is done instead of what was asked for."""
 
 
 FULL = "standard output cannot be written: No space left on device; redirect it elsewhere"
@@ -156,7 +158,22 @@ ROWS = {
     "a kubeconfig with an escape in its name": Row(
         ("worker", "list", "--hub-kubeconfig", TITLE), 2, "kubeconfig \\x1b]0;owned\\x07 does not exist"
     ),
-    "an option with an escape in its name": Row(("status", f"--{TITLE}"), 2, "No such option"),
+    "an option with an escape in its name": Row(("status", f"--{TITLE}"), 2, "no such option: --\\x1b]0;owned"),
+    "an option that does not exist": Row(
+        ("predict", "--modes", "v1.37"), 2, "no such option: --modes; `turnstile predict --help` shows what there is"
+    ),
+    "a command that does not exist": Row(
+        ("worker", "ad"), 2, "no such command 'ad'. Did you mean 'add'?; `turnstile worker --help` shows what there is"
+    ),
+    "an argument too many": Row(
+        ("version", "two"), 2, "got unexpected extra argument(s) (two); `turnstile version --help` shows what there is"
+    ),
+    "an argument that is missing": Row(
+        ("explain",), 2, "missing argument 'WORKLOAD'; `turnstile explain --help` shows what there is"
+    ),
+    "a form that does not exist": Row(
+        ("status", "-o", "xml"), 2, "'xml' is not one of 'table', 'wide', 'json', 'yaml', 'name'"
+    ),
     "replay of a directory": Row(("replay", "."), 2, ".: is a directory: name a file in it; journal.path"),
     "replay of a device": Row(("replay", "/dev/null"), 2, "/dev/null: is not a regular file; journal.path"),
     "a file that would take minutes to read": Row(
@@ -172,7 +189,7 @@ ROWS = {
         ("doctor",), 2, "without one, there is no kubeconfig (home/.kube/config); name the hub's with --kubeconfig"
     ),
     "plan without daemon, file and kubeconfig": Row(
-        ("plan", "-f", "workload.yaml", "--socket", "none"), 3, "the clusters cannot be read: "
+        ("plan", "-f", "workload.yaml", "--socket", "none"), 3, "the clusters cannot be read: ", notes=1
     ),
     "a worker's list without a kubeconfig": Row(
         ("worker", "list"), 2, "there is no kubeconfig (home/.kube/config); name the hub's with --hub-kubeconfig"
@@ -227,8 +244,9 @@ def test_a_wrong_input_is_one_line_with_a_remedy(case: str) -> None:
     row = ROWS[case]
     result = CliRunner().invoke(app, list(row.arguments))
     assert (result.exit_code, result.stdout) == (row.code, ""), result.output
-    last = result.stderr.splitlines()[-1]
-    assert row.words in last
+    *notes, told = result.stderr.splitlines()
+    assert row.words in told
+    assert len(notes) == row.notes
     assert not unprintable(result.stderr)
 
 
