@@ -27,5 +27,7 @@ CONFIG_FILE: Final = "/etc/turnstile/turnstile.yaml"
 CONFIG_FILE_VARIABLE: Final = "TURNSTILE_CONFIG"
 SOCKET_VARIABLE: Final = "TURNSTILE_SOCKET"
 """Names the socket that commands ask; no setting of the daemon."""
+LONGEST_SOCKET_PATH: Final = 107
+"""What Linux accepts as the address of a Unix socket, in bytes."""
 COMMAND_VARIABLES: Final = frozenset({CONFIG_FILE_VARIABLE, SOCKET_VARIABLE})
 ENVIRONMENT_PREFIX: Final = "TURNSTILE_"

@@ -57,12 +57,12 @@ def unreadable(error: OSError) -> str:
         case errno.ENOENT | errno.ENOTDIR:
             return "does not exist"
         case errno.EACCES | errno.EPERM:
-            return "is not readable: permission denied"
+            return "is not readable: permission denied; run this as a user who may read it, or change its mode"
         case errno.EISDIR:
             return "is a directory: name a file in it"
         case errno.ELOOP:
             return "is a symbolic link that may not be followed"
         case errno.ENAMETOOLONG:
-            return "has a name that is too long"
+            return "has a name that is too long; most file systems allow 255 bytes"
         case _:
             return f"is not readable: {error.strerror}"

@@ -7,6 +7,7 @@ from typing import Annotated, Final, Self
 
 from pydantic import model_validator
 
+from config.names import LONGEST_SOCKET_PATH
 from config.sections.sections import DnsLabel, DnsSubdomain, FilePath, Section, refused_at
 from config.types.choices import LogFormat, LogLevel
 from config.types.field_types import ByteSize, CollectorUrl, GoDuration, OneOf, Switch
@@ -16,10 +17,6 @@ _ON: Final = Switch()
 
 _RENEWAL_JITTER: Final = 1.2
 """client-go waits up to this many retry periods between two tries, so a shorter renew deadline may hold only one."""
-
-
-_LONGEST_SOCKET_PATH: Final = 107
-"""What Linux accepts as the address of a Unix socket."""
 
 
 class LeaderElection(Section):
@@ -57,8 +54,8 @@ class Api(Section):
 
     @model_validator(mode="after")
     def _fits_the_address_of_a_socket(self) -> Self:
-        if self.socket is not None and len(os.fsencode(self.socket)) > _LONGEST_SOCKET_PATH:
-            raise refused_at("socket", str(self.socket), f"must be a path of at most {_LONGEST_SOCKET_PATH} bytes")
+        if self.socket is not None and len(os.fsencode(self.socket)) > LONGEST_SOCKET_PATH:
+            raise refused_at("socket", str(self.socket), f"must be a path of at most {LONGEST_SOCKET_PATH} bytes")
         return self
 
 

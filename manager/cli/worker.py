@@ -217,14 +217,14 @@ def carry_out(work: Coroutine[Any, Any, None]) -> None:
     """Run an operation; its errors become one line and an exit code."""
     import asyncio
 
-    from manager.onboarding.errors import NoSuchWorkerError, OnboardingError
+    from manager.onboarding.errors import OnboardingError, UnfitInputError
     from workerclient.base.errors import ClusterError
 
     try:
         asyncio.run(work)
     except ClusterError as error:
         raise NoAnswerError(str(error)) from None
-    except NoSuchWorkerError as error:
+    except UnfitInputError as error:
         raise BadInputError(str(error)) from None
     except OnboardingError as error:
         raise CommandError(str(error)) from None

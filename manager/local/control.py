@@ -9,11 +9,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final, assert_never
 
+from config.names import LONGEST_SOCKET_PATH
 from localcluster.cluster import LocalCluster, LocalClusterError, Partition
 
 SOCKET: Final = "control.sock"
-_LONGEST_PATH: Final = 107
-"""Of a socket, in bytes: a limit of the operating system."""
 _LONGEST_LINE: Final = 1000
 _OWNER_ONLY: Final = 0o177
 _DONE: Final = "done"
@@ -37,8 +36,8 @@ class NotServedError(Exception):
 
 def refuse_long_path(path: Path) -> None:
     """Raise if there can be no socket at a path."""
-    if len(os.fsencode(path)) > _LONGEST_PATH:
-        raise LocalClusterError(f"--directory: {path} is too long for a socket, of at most {_LONGEST_PATH} bytes")
+    if len(os.fsencode(path)) > LONGEST_SOCKET_PATH:
+        raise LocalClusterError(f"--directory: {path} is too long for a socket, of at most {LONGEST_SOCKET_PATH} bytes")
 
 
 @asynccontextmanager

@@ -17,7 +17,7 @@ from gates.wire.record_readers import hub_record
 from gates.wire.records import HubRecord
 from manager.base.kinds import ADMISSION_CHECKS, CLUSTERS, CONFIGS, WORKLOADS
 from manager.clusters.worker_table import resolve_config, traits_of
-from manager.onboarding.errors import NoSuchWorkerError, OnboardingError
+from manager.onboarding.errors import OnboardingError, UnfitInputError
 from manager.planning.errors import PlanError
 from manager.planning.planner import Planner
 from workerclient.base.clock import Clock
@@ -45,7 +45,7 @@ class Draining:
         clusters = {each.name: each for each in map(cluster_record, await self._list(CLUSTERS))}
         if self.worker not in clusters:
             known = "`turnstile worker list` names those it has"
-            raise NoSuchWorkerError(f"the hub has no MultiKueueCluster {self.worker}; {known}")
+            raise UnfitInputError(f"the hub has no MultiKueueCluster {self.worker}; {known}")
         traits = {name: traits_of(None, each) for name, each in clusters.items()}
         for config in (resolve_config(config_record(raw), traits) for raw in await self._list(CONFIGS)):
             others = [name for name in config.clusters if name in clusters and not clusters[name].is_cordoned]

@@ -5,5 +5,5 @@ class OnboardingError(Exception):
     """One sentence for the operator; nothing secret is in it."""
 
 
-class NoSuchWorkerError(OnboardingError):
-    """The hub has no worker of that name."""
+class UnfitInputError(OnboardingError):
+    """What was named is not there, or cannot be meant."""

@@ -5,15 +5,15 @@ from gates.model.activity import is_cordoned
 from gates.targets.rules import UNSCHEDULABLE
 from manager.base.kinds import CLUSTERS
 from manager.onboarding.changes import ClusterChanges
-from manager.onboarding.errors import NoSuchWorkerError
+from manager.onboarding.errors import UnfitInputError
 from workerclient.objects.resource import Precondition
 
 
 async def find_worker(hub: ClusterChanges, name: str) -> Obj:
-    """Return a worker's MultiKueueCluster; raises `NoSuchWorkerError`."""
+    """Return a worker's MultiKueueCluster; raises `UnfitInputError`."""
     stored = await hub.find(CLUSTERS, ObjectKey("", name))
     if stored is None:
-        raise NoSuchWorkerError(f"the hub has no MultiKueueCluster {name}; `turnstile worker list` names those it has")
+        raise UnfitInputError(f"the hub has no MultiKueueCluster {name}; `turnstile worker list` names those it has")
     return stored
 
 

@@ -17,7 +17,7 @@ from config.sections.sections import KubeconfigPolicy
 from manager.base.kinds import CLUSTERS, CONFIGS, NAMESPACES, SECRETS
 from manager.onboarding.changes import ClusterChanges
 from manager.onboarding.clusters import CLUSTER_UID, ClusterApi, Connections, identify, identity_if_reachable
-from manager.onboarding.errors import OnboardingError
+from manager.onboarding.errors import OnboardingError, UnfitInputError
 from manager.onboarding.objects import refuse_foreign
 from workerclient.base.errors import Forbidden, NotFound, Unauthenticated
 
@@ -104,8 +104,8 @@ async def refuse_other_cluster(
         why = f"kube-system has the UID {found_uid} there and {site.cluster_uid} in {site.name}"
     else:
         why = "neither kube-system nor the address and authority show that it is the same"
-    raise OnboardingError(
-        f"--kubeconfig leads to another cluster than {site.name} ({why}); nothing was changed. "
+    raise UnfitInputError(
+        f"--worker-kubeconfig leads to another cluster than {site.name} ({why}); nothing was changed. "
         f"`worker add` and `worker rotate` take it with --move once no MultiKueueConfig names {site.name}"
     )
 

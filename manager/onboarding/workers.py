@@ -13,7 +13,7 @@ from manager.onboarding.accounts import Accounts
 from manager.onboarding.changes import ClusterChanges
 from manager.onboarding.clusters import Connections, OperatorApi, identity_if_readable
 from manager.onboarding.departure import refuse_running
-from manager.onboarding.errors import NoSuchWorkerError, OnboardingError
+from manager.onboarding.errors import OnboardingError, UnfitInputError
 from manager.onboarding.objects import cluster, config, secret, worker_kubeconfig
 from manager.onboarding.service import cordon, uncordon
 from manager.onboarding.site import (
@@ -91,7 +91,7 @@ class Onboarding:
             there = self._changes_by(operator)
             site = await survey(with_hub, self.connections, worker.name, self.namespace)
             if site.secret is None:
-                raise OnboardingError(no_secret(site.secret_key, worker.name))
+                raise UnfitInputError(no_secret(site.secret_key, worker.name))
             uid = await identity_if_readable(there.client)
             if (uid or revoke) and await refuse_other_cluster(with_hub, site, uid, worker.access, move=move) and revoke:
                 raise OnboardingError("--revoke and --move exclude each other: tokens are revoked on the same cluster")
@@ -115,7 +115,7 @@ class Onboarding:
             await refuse_used(with_hub, name)
             site = await survey(with_hub, self.connections, name, self.namespace)
             if access is None and site.secret is None and await with_hub.find(CLUSTERS, ObjectKey("", name)) is None:
-                raise NoSuchWorkerError(f"the hub has no worker {name}; `turnstile worker list` names those it has")
+                raise UnfitInputError(f"the hub has no worker {name}; `turnstile worker list` names those it has")
             if access is not None:
                 async with self._operating(name, access) as operator:
                     await self._remove_there(with_hub, operator, site, access, abandon=abandon)
@@ -176,10 +176,13 @@ class Onboarding:
     async def _refuse_hub(self, with_hub: ClusterChanges, site: Site, uid: str) -> None:
         """Raise before anything is written if it cannot work on this hub; warn of what the daemon will refuse."""
         if uid and uid == site.hub_uid:
-            raise OnboardingError(f"{site.name} {IS_HUB}; nothing was changed")
+            raise UnfitInputError(f"{site.name} {IS_HUB}; nothing was changed. Name another cluster")
         await refuse_missing_namespace(with_hub, self.namespace)
         for other in await other_names(with_hub, self.connections, site, uid):
-            self.tell(f"warning: {site.name} {is_same_cluster(other)}")
+            self.tell(
+                f"warning: {site.name} {is_same_cluster(other)}; unless this renames it, undo it with "
+                f"`turnstile worker remove {site.name}`"
+            )
 
     async def _is_refused(self, site: Site, worker: WorkerCluster) -> bool:
         """Return whether the stored token is dead, as one is whose revocation was cut short."""

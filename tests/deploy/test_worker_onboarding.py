@@ -262,7 +262,7 @@ def test_revocation_ends_the_old_token(
 
 
 def test_rotating_what_was_never_added_is_refused(turnstile: Turnstile, hub: ApiServer, worker: ApiServer) -> None:
-    said = refused(turnstile("rotate", "w1", "--kubeconfig", str(worker.kubeconfig)))
+    said = refused(turnstile("rotate", "w1", "--kubeconfig", str(worker.kubeconfig)), 2)
     assert said == "error: the hub has no Secret turnstile-system/w1; create it with `turnstile worker add w1`"
 
 
@@ -334,8 +334,8 @@ def test_rotation_needs_only_a_token_of_the_worker(
 
 
 def test_the_hub_itself_is_refused(turnstile: Turnstile, hub: ApiServer) -> None:
-    said = refused(turnstile("add", "self", "--kubeconfig", str(hub.kubeconfig)))
-    assert said == f"error: self {IS_HUB}; nothing was changed"
+    said = refused(turnstile("add", "self", "--kubeconfig", str(hub.kubeconfig)), 2)
+    assert said == f"error: self {IS_HUB}; nothing was changed. Name another cluster"
     assert is_gone(hub, f"{SECRETS}/self")
 
 

@@ -30,9 +30,14 @@ class StatusSubject(StrEnum):
     FORECASTS = "forecasts"
 
 
+_SUBJECTS: Final = f"[{'|'.join(StatusSubject)}]"
+
+
 @with_option_groups
 def status(
-    subject: Annotated[StatusSubject | None, typer.Argument(help="What to list; by default, only counts.")] = None,
+    subject: Annotated[
+        StatusSubject | None, typer.Argument(metavar=_SUBJECTS, help="What to list; by default, only counts.")
+    ] = None,
     *,
     scope: NamespaceScope,
     finished: Annotated[bool, typer.Option("--finished", help="List finished Workloads as well.")] = False,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, urlencode, urlsplit
 
-from config.names import SOCKET_VARIABLE
+from config.names import LONGEST_SOCKET_PATH, SOCKET_VARIABLE
 from config.reading.files import UnreadableFileError, read_bounded
 from manager.cli.conventions.errors import BadInputError, CommandError, NoAnswerError
 from manager.cli.conventions.options import DEFAULT_SOCKET, ConfiguredDaemonOptions, DaemonOptions
@@ -155,6 +155,10 @@ def socket_of(connection: DaemonOptions) -> Path:
     """Return the socket to ask: as the options name it, as the environment does, or as the configuration does."""
     configuration = connection.config if isinstance(connection, ConfiguredDaemonOptions) else None
     if connection.socket is not None:
+        if len(os.fsencode(connection.socket)) > LONGEST_SOCKET_PATH:
+            raise BadInputError(
+                f"--socket: {connection.socket} is too long for a socket, of at most {LONGEST_SOCKET_PATH} bytes"
+            )
         return connection.socket
     if configuration is None:
         return Path(os.environ.get(SOCKET_VARIABLE) or DEFAULT_SOCKET)

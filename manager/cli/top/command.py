@@ -10,7 +10,7 @@ import typer
 from manager.cli.conventions.errors import BadInputError, NoAnswerError
 from manager.cli.conventions.hub import namespace_of
 from manager.cli.conventions.optiongroups import with_option_groups
-from manager.cli.conventions.options import DaemonOptions, NamespaceScope
+from manager.cli.conventions.options import ConfiguredDaemonOptions, NamespaceScope
 
 _LEAST_SECONDS: Final = 1.0
 _MOST_SECONDS: Final = 3600.0
@@ -23,7 +23,7 @@ def top(
         str, typer.Option(metavar="DURATION", help="How often to ask the daemon, from 1s to 1h.")
     ] = "1s",
     scope: NamespaceScope,
-    connection: DaemonOptions,
+    connection: ConfiguredDaemonOptions,
 ) -> None:
     """Follow workers, waiting Workloads and decisions on one screen, until q. Needs a daemon and a terminal."""
     seconds = interval_of(interval)

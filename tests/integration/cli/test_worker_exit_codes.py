@@ -8,6 +8,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner, Result
 
+from gates.diagnosis.identity import IS_HUB
 from localcluster.cluster import LocalCluster
 from manager.cli.app import app
 
@@ -68,11 +69,27 @@ async def test_an_authority_that_is_not_a_certificate(tmp_path: Path) -> None:
 
 
 async def test_an_operation_that_cannot_be_done(tmp_path: Path) -> None:
-    async with LocalCluster("hub", tmp_path / "hub") as hub:
-        result = await worker(hub.kubeconfig_path, "rotate", "w1", "--kubeconfig", str(hub.kubeconfig_path))
+    async with LocalCluster("hub", tmp_path / "hub") as hub, LocalCluster("w1", tmp_path / "w1") as other:
+        result = await worker(hub.kubeconfig_path, "add", "w1", "--worker-kubeconfig", str(other.kubeconfig_path))
     assert result.exit_code == 1
-    assert result.stderr == (
-        "error: the hub has no Secret turnstile-system/w1; create it with `turnstile worker add w1`\n"
+    assert result.stderr.startswith("error: the hub has no namespace turnstile-system")
+
+
+async def test_the_hub_cannot_be_its_own_worker(tmp_path: Path) -> None:
+    async with LocalCluster("hub", tmp_path / "hub") as hub:
+        result = await worker(hub.kubeconfig_path, "add", "w1", "--worker-kubeconfig", str(hub.kubeconfig_path))
+    assert (result.exit_code, result.stderr) == (
+        2,
+        f"error: w1 {IS_HUB}; nothing was changed. Name another cluster\n",
+    )
+
+
+async def test_a_worker_that_was_never_added_has_no_token_to_renew(tmp_path: Path) -> None:
+    async with LocalCluster("hub", tmp_path / "hub") as hub, LocalCluster("w1", tmp_path / "w1") as other:
+        result = await worker(hub.kubeconfig_path, "rotate", "w1", "--worker-kubeconfig", str(other.kubeconfig_path))
+    assert (result.exit_code, result.stderr) == (
+        2,
+        "error: the hub has no Secret turnstile-system/w1; create it with `turnstile worker add w1`\n",
     )
 
 

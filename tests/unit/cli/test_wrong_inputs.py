@@ -120,7 +120,8 @@ if os.geteuid() == 0:
 for command in ("predict", "simulate", "predict-pods", "plan"):
     result = run(command, "-f", "closed/x.yaml")
     assert result.exit_code == 2, result
-    assert result.stderr == "error: closed/x.yaml: is not readable: permission denied\\n", result.stderr
+    assert result.stderr == "error: closed/x.yaml: is not readable: permission denied; run this as a user " \\
+        "who may read it, or change its mode\\n", result.stderr
 """
 
 
@@ -134,7 +135,7 @@ def test_a_file_below_a_directory_that_may_not_be_searched(directory: Path) -> N
     assert done.returncode == 0, done.stderr
 
 
-TOO_LONG = "has a name that is too long"
+TOO_LONG = "has a name that is too long; most file systems allow 255 bytes"
 ROWS = {
     "predict, a name of 300 characters": Row(("predict", "-f", LONG), 2, TOO_LONG),
     "simulate, a name of 300 characters": Row(("simulate", "-f", LONG), 2, TOO_LONG),
@@ -193,6 +194,9 @@ ROWS = {
     ),
     "a worker's list without a kubeconfig": Row(
         ("worker", "list"), 2, "there is no kubeconfig (home/.kube/config); name the hub's with --hub-kubeconfig"
+    ),
+    "a socket whose path no system allows": Row(
+        ("status", "--socket", LONG), 2, f"--socket: {LONG} is too long for a socket, of at most 107 bytes"
     ),
     "a plan for two namespaces": Row(
         ("plan", "-f", "workload.yaml", "-n", "other"),

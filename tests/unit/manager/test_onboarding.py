@@ -208,12 +208,13 @@ async def test_S2_one_verb_is_enough_to_rotate() -> None:
 
 async def test_F4_the_hub_is_refused_and_a_second_name_is_told_when_they_are_added() -> None:
     place, a, _ = two()
-    with pytest.raises(OnboardingError, match=f"^self {IS_HUB}; nothing was changed$"):
+    with pytest.raises(OnboardingError, match=f"^self {IS_HUB}; nothing was changed. Name another cluster$"):
         await place.add("self", place.hub)
     assert (place.said, place.hub.names("secrets")) == ([], [])
     await place.add("w1", a)
     await place.add("w2", a)
-    assert f"warning: w2 {is_same_cluster('w1')}" in place.said
+    undo = "unless this renames it, undo it with `turnstile worker remove w2`"
+    assert f"warning: w2 {is_same_cluster('w1')}; {undo}" in place.said
 
 
 @pytest.mark.parametrize("is_rehearsal", [False, True])

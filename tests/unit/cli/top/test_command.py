@@ -36,3 +36,10 @@ def test_an_interval_that_cannot_be_is_one_line(text: str, tmp_path: Path) -> No
 @pytest.mark.parametrize(("text", "seconds"), [("1s", 1.0), ("2.5s", 2.5), ("1h", 3600.0)])
 def test_an_interval_is_a_duration(text: str, seconds: float) -> None:
     assert interval_of(text) == seconds
+
+
+def test_the_configuration_names_the_socket_as_for_every_command_that_asks_a_daemon() -> None:
+    runner = CliRunner()
+    for command in ("status", "explain", "timeline", "plan", "top", "ui", "shadow report"):
+        shown = runner.invoke(app, [*command.split(), "--help"]).stdout
+        assert "-c, --config FILE" in shown, command
