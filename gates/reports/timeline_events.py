@@ -169,7 +169,7 @@ def action_events(recorded: Recorded, action: Action) -> list[TimelineEvent]:
         case RecordForecast(record=record):
             return _of_forecast(record)
         case PatchHubStatus():
-            return _of_patch(action, at_ns)
+            return _of_patch(action, at_ns, recorded.group.workload.attempt)
         case _:  # the other actions are no events of a timeline
             return []
 
@@ -206,15 +206,19 @@ def _window_ends(recorded: Recorded) -> list[TimelineEvent]:
     ]
 
 
-def _of_patch(patch: PatchHubStatus, at_ns: int) -> list[TimelineEvent]:
+def _of_patch(patch: PatchHubStatus, at_ns: int, attempt: str) -> list[TimelineEvent]:
+    """Return what a status patch makes happen; one that was written again after a conflict happened once."""
     found = []
     if patch.nominated:
         names = list(patch.nominated)
-        found.append(TimelineEvent(at_ns, TimelineEventKind.NOMINATED, NO_WORKER, ", ".join(names), {"workers": names}))
+        told, subject = ", ".join(names), f"{attempt} {names}"
+        details: Obj = {"workers": names}
+        found.append(TimelineEvent(at_ns, TimelineEventKind.NOMINATED, NO_WORKER, told, details, subject=subject))
     if patch.cluster_name:
-        found.append(TimelineEvent(at_ns, TimelineEventKind.WON, patch.cluster_name))
+        found.append(TimelineEvent(at_ns, TimelineEventKind.WON, patch.cluster_name, subject=attempt))
     if patch.check_state is not None and (what := _STATES.get(patch.check_state)) is not None:
-        found.append(TimelineEvent(at_ns, what, NO_WORKER, patch.check_message or ""))
+        told = patch.check_message or ""
+        found.append(TimelineEvent(at_ns, what, NO_WORKER, told, subject=f"{attempt} {told}"))
     return found
 
 

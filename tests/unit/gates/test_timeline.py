@@ -10,8 +10,11 @@ from config.names import DOMAIN
 from engine.forecasting.forecast import Cost, Forecast, ForecastVerdict, ForecastVictim
 from engine.forecasting.verification import Evicted, ForecastResult
 from gates.decision.decide import decide
+from gates.model.actions import Decision, PatchHubStatus, Step
 from gates.model.forecasts import ForecastRecord, Witness, format_record
+from gates.model.hub_workload import CheckState
 from gates.model.openings import Opening
+from gates.model.rules import Rule
 from gates.model.settings import SECOND, Settings
 from gates.model.view import WorkloadView
 from gates.reports.timeline import timeline
@@ -69,6 +72,22 @@ def test_the_winner_is_followed_and_losers_are_removed() -> None:
     state = group(hub(), worker("w1", admitted), worker("w2", replica("w2")))
     assert ("AdmittedOnWorker", "w1", "it is admitted") in told(recorded(state))
     assert ("Removed", "w2", "w1 won") in told(recorded(state))
+
+
+def test_a_decision_that_had_to_be_repeated_is_told_once_for_each_attempt() -> None:
+    written = PatchHubStatus(check_state=CheckState.READY, check_message="it runs on w1", cluster_name=W1)
+    decision = Decision(Rule.WINNER_FOLLOWED, (Step((written,)),))
+    decisions = [
+        Recorded(NOW + seconds * SECOND, group(hub(evictions=evictions), worker("w1")), decision, SETTINGS)
+        for seconds, evictions in ((0, 0), (2, 0), (9, 1))
+    ]
+    events = timeline(None, reversed(decisions))
+    assert [(event.what, event.at_ns) for event in events if event.what in ("Won", "Ready")] == [
+        ("Won", NOW),
+        ("Ready", NOW),
+        ("Won", NOW + 9 * SECOND),
+        ("Ready", NOW + 9 * SECOND),
+    ]
 
 
 def test_each_victim_is_told_once() -> None:
