@@ -75,10 +75,12 @@ def connection_cell(each: Obj) -> str:
 
 
 def _worker_message(each: Obj) -> str:
-    """Say what is unusual about a worker."""
+    """Say what is unusual about a worker; that there are no forecasts of one that is lost is not."""
     problems = (("no forecasts", each["forecastProblem"]), ("no pod forecasts", each["podForecastProblem"]))
     told = [] if each["message"] == each["connection"] else [each["message"]]
-    return "; ".join([*told, *(f"{what}: {why}" for what, why in problems if why)]) or "-"
+    if each["connection"] != "Lost":
+        told += [f"{what}: {why}" for what, why in problems if why]
+    return "; ".join(told).removeprefix(f"cluster {each['name']}: ") or "-"
 
 
 def _kueue(each: Obj) -> str:

@@ -12,6 +12,8 @@ GAP: Final = 2
 """Between two columns."""
 _LEGIBLE: Final = 10
 """A column that is shortened below this many characters says nothing; then one that matters less is left out."""
+_SENTENCE: Final = 30
+"""An essential column gets this many before an extra one gets any: its beginning should say what it is about."""
 _LEAST: Final = 3
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 _LABEL: Final = re.compile(r"\S+ {2,}(?=\S)")
@@ -40,6 +42,12 @@ class ColumnNeed(NamedTuple):
         """Return the width below which it is of no use."""
         return min(self.natural, max(self.head, _LEGIBLE))
 
+    def least_beside(self, lowest: Priority) -> int:
+        """Return the same where the least important column has this priority."""
+        if lowest is Priority.EXTRA and self.priority is Priority.ESSENTIAL:
+            return min(self.natural, max(self.head, _SENTENCE))
+        return self.least
+
 
 def fit(needs: Sequence[ColumnNeed], width: int | None) -> list[int | None]:
     """Return the width of each column, None for one that is left out."""
@@ -57,8 +65,8 @@ def _kept(needs: Sequence[ColumnNeed], width: int) -> list[int]:
     """Leave out what matters least, from the right, until the rest is legible; essential columns go last."""
     kept = list(range(len(needs)))
     while len(kept) > 1:
-        least = [needs[column].least for column in kept]
         lowest = min(needs[column].priority for column in kept)
+        least = [needs[column].least_beside(lowest) for column in kept]
         if lowest is Priority.ESSENTIAL:
             least = [min(each, _LEAST) for each in least]
         if sum(least) + GAP * (len(kept) - 1) <= width:

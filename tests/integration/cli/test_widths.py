@@ -50,7 +50,7 @@ async def documents(camera: Camera) -> dict[str, Any]:
         assert done.returncode in (0, 1), done.stdout
         found[name] = json.loads(done.stdout)
     lost = found["workers"]["items"][1]
-    lost |= {"connection": "Lost", "message": LOST, "forecast": LOST}
+    lost |= {"connection": "Lost", "message": LOST, "forecast": "none", "forecastProblem": LOST}
     return found
 
 
@@ -82,6 +82,8 @@ async def test_every_screen_fits_and_shows_what_matters(tmp_path: Path) -> None:
             shown = heads.replace("\x1b[1m", "").replace("\x1b[0m", "").split()
             if width >= 60:
                 assert set(ESSENTIAL[name]) <= set(shown), (name, width, lines)
+            if name == "workers" and width >= 80:
+                assert any("  list workloads.kueue.x-k8s" in line for line in lines), "why it is lost"
         wide = list(rendered(result, Form.WIDE, TerminalScreen(is_terminal=True, width=40)))
         assert wide == list(rendered(result, Form.WIDE, TerminalScreen())), "-o wide has no limit"
 

@@ -20,6 +20,11 @@ CASES: dict[str, tuple[list[ColumnNeed], int | None, list[int | None]]] = {
         24,
         [11, None, 11],
     ),
+    "an extra one goes before a sentence that matters is cut to a few words": (
+        [ColumnNeed(4, 20, ESSENTIAL), ColumnNeed(8, 8, EXTRA), ColumnNeed(7, 200, ESSENTIAL)],
+        55,
+        [20, None, 33],
+    ),
     "of equals the last goes": ([ColumnNeed(4, 20, USEFUL), ColumnNeed(4, 20, USEFUL)], 12, [12, None]),
     "essential ones become narrow instead": (
         [ColumnNeed(9, 9, ESSENTIAL), ColumnNeed(9, 40, ESSENTIAL), ColumnNeed(9, 9, EXTRA)],
