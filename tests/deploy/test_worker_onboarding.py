@@ -335,7 +335,7 @@ def test_rotation_needs_only_a_token_of_the_worker(
 
 def test_the_hub_itself_is_refused(turnstile: Turnstile, hub: ApiServer) -> None:
     said = refused(turnstile("add", "self", "--kubeconfig", str(hub.kubeconfig)), 2)
-    assert said == f"error: self {IS_HUB}; nothing was changed. Name another cluster"
+    assert said.startswith(f"error: self {IS_HUB}; ")
     assert is_gone(hub, f"{SECRETS}/self")
 
 

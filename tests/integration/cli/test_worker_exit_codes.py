@@ -78,10 +78,8 @@ async def test_an_operation_that_cannot_be_done(tmp_path: Path) -> None:
 async def test_the_hub_cannot_be_its_own_worker(tmp_path: Path) -> None:
     async with LocalCluster("hub", tmp_path / "hub") as hub:
         result = await worker(hub.kubeconfig_path, "add", "w1", "--worker-kubeconfig", str(hub.kubeconfig_path))
-    assert (result.exit_code, result.stderr) == (
-        2,
-        f"error: w1 {IS_HUB}; nothing was changed. Name another cluster\n",
-    )
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"error: w1 {IS_HUB}; ")
 
 
 async def test_a_worker_that_was_never_added_has_no_token_to_renew(tmp_path: Path) -> None:
