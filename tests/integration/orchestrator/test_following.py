@@ -4,11 +4,12 @@ from pathlib import Path
 from typing import Any
 
 from gates.model import marks
-from gates.model.texts import foreign_job
+from gates.model.texts import evicted_on_worker, foreign_job
 from localcluster.serving.faults import ServerError
 from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, job, workload
 from tests.integration.orchestrator.winning import won_by
 from tests.integration.orchestrator.world import running
+from tests.support.worker_names import W1
 
 READY = 'The workload was admitted on "w1"'
 
@@ -280,8 +281,7 @@ async def test_52_an_eviction_on_the_winner_is_a_retry_and_then_a_new_dispatch(t
         await won_by(world)
         world["w1"].evict()
         await world.until(lambda: world.check()["state"] == "Retry")
-        want = 'Workload evicted on worker cluster: "w1", resetting for re-admission. Previously: "Ready"'
-        assert world.check()["message"] == want
+        assert world.check()["message"] == evicted_on_worker(W1, "Ready")
         world.evict_on_hub()
         world.release_quota()
         await world.until(lambda: world.holders() == [])
