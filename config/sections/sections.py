@@ -173,6 +173,11 @@ class WorkerSection(Section):
     """Which rules the pod forecasts follow: those of the worker's Kubernetes version (`auto`), of a release with
     workload-aware preemption (`v1.36`, `v1.37`), or of KEP-5710 as designed (`kep`)."""
 
+    topology: Annotated[bool, _ON] = False
+    """Follow the worker's Topologies, Nodes and Pods too, and forecast in which domains Kueue would place the pods of
+    Workloads on flavors with a topology; otherwise forecasts for these are `Unsupported`. Requires `forecast.enabled`
+    and permission to read these kinds."""
+
     @model_validator(mode="after")
     def _burst_not_below_qps(self) -> Self:
         if self.burst < self.qps:

@@ -162,9 +162,10 @@ def _needs_forecasts(values: Obj) -> Iterator[InitErrorDetails]:
         yield _mistake(("dispatcher", "mode"), mode, f"not {mode}, because forecast.enabled is false")
     workers = values.get("workers", ())
     for index, worker in enumerate(workers if isinstance(workers, list | tuple) else ()):
-        if _is_on(_attribute(worker, "pod_forecast")):
-            allowed = "false, because forecast.enabled is false"
-            yield _mistake(("workers", index, "pod_forecast"), value=True, allowed=allowed)
+        for field in ("pod_forecast", "topology"):
+            if _is_on(_attribute(worker, field)):
+                allowed = "false, because forecast.enabled is false"
+                yield _mistake(("workers", index, field), value=True, allowed=allowed)
 
 
 def _is_on(value: object) -> bool:

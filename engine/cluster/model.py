@@ -26,9 +26,9 @@ from engine.requests.pod_resources import read_pod_resources, read_resource_list
 from engine.requests.requests import RequestContext
 from engine.topology.node_inventory import (
     NodeAmounts,
+    NodePodReader,
     per_pod_amounts,
     read_levels,
-    read_node_pod,
     read_topology_node,
     with_pod_slot,
 )
@@ -70,6 +70,7 @@ class ClusterModel:
         self.configuration: Final = configuration or KueueConfiguration()
         self.table: Final = table or FlavorResourceTable()
         self.forest: Final = CohortForest(self._why_inactive, self.configuration.profile.amounts)
+        pods = NodePodReader()
         self._readers: dict[str, Callable[[ObjectKey, Mapping[str, Any]], object]] = {
             "Workload": WorkloadReader(self.configuration, self.table).read,
             "ClusterQueue": lambda _, raw: read_cluster_queue(raw, self.table, self.configuration.profile.amounts),
@@ -82,12 +83,16 @@ class ClusterModel:
             "AdmissionCheck": lambda _, raw: _read_admission_check(raw),
             "Topology": lambda _, raw: read_levels(raw),
             "Node": lambda _, raw: read_topology_node(raw),
-            "Pod": lambda _, raw: read_node_pod(raw),
+            "Pod": lambda _, raw: pods.read(raw),
         }
         self._objects: dict[str, dict[ObjectKey, Any]] = {kind: {} for kind in self._readers}
         self._limit_ranges: dict[str, LimitRangeSummary] = {}
         self.topology: Final = TopologyState(
-            TopologyRules.of(self.configuration.gates), self._single, self._topology_uses, is_observed=sees_topology
+            TopologyRules.of(self.configuration.gates),
+            self._single,
+            self._topology_uses,
+            self._spend,
+            is_observed=sees_topology,
         )
         self.on_search: Callable[[], None] = _go_on
         """Called before each search for victims, the most expensive part of a prediction. What it raises ends the
@@ -167,6 +172,16 @@ class ClusterModel:
     def objects(self) -> dict[str, dict[ObjectKey, Any]]:
         """Return the reduced value of every object by kind, as it is now."""
         return {kind: known.copy() for kind, known in self._objects.items()}
+
+    def observe_topology(self, why_not: str) -> bool:
+        """Take whether Topologies, Nodes and Pods are known from now on, or why they are not; return if it is news."""
+        topology = self.topology
+        if topology.is_observed == (not why_not) and topology.why_unobserved == why_not:
+            return False
+        topology.is_observed, topology.why_unobserved = not why_not, why_not
+        for queue in self.forest.declared_queues():
+            self.forest.activity_changed(queue)
+        return True
 
     def get(self, kind: str, key: ObjectKey) -> Any:
         """Return the reduced value of an object, None if there is none."""
@@ -262,6 +277,9 @@ class ClusterModel:
                 topology.forget_usage()
             case "ClusterQueue" if (before is None) != (after is None):
                 topology.forget_usage()
+
+    def _spend(self, steps: int) -> None:
+        self.effort.spend(steps)
 
     def _single(self, namespace: str, use: TopologyUse) -> NodeAmounts:
         """Return what one pod of an admitted workload takes on its node."""

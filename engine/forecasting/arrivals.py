@@ -4,16 +4,17 @@ A worker learns of a copy some time after it was decided to send it there. Until
 is held by a promise, so that of many Workloads which arrive at once not all are sent to a worker with room for one.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from config.api.meta import ObjectKey, object_key
+from config.api.meta import object_key
 from engine.forecasting.course import follow
 from engine.forecasting.forecast import Forecast, ForecastVerdict, of_prediction, unsupported
 from engine.forecasting.observed import ObservedCluster
 from engine.objects.workloads import AdmittedWorkload, OrderKey
 from engine.prediction.what_if import WhatIf
+from engine.topology.usage import TopologyUse
 from engine.vocabulary.decision import Prediction
 from engine.vocabulary.effort import Effort
 from engine.vocabulary.errors import InvalidObjectError
@@ -35,7 +36,7 @@ def foresee(
     if isinstance(prediction, InvalidObjectError):
         return unsupported(str(prediction), now_ns), None
     found = of_copy(prediction, cluster, now_ns)
-    return found, _promise(cluster, prediction, object_key(raw)) if found.verdict is ForecastVerdict.FITS else None
+    return found, _promise(cluster, prediction, raw) if found.verdict is ForecastVerdict.FITS else None
 
 
 def predict_copy(
@@ -74,7 +75,8 @@ def _of_known(prediction: Prediction, cluster: ObservedCluster) -> Prediction:
     return replace(prediction, victims=tuple(v for v in prediction.victims if v.key in cluster.tenants))
 
 
-def _promise(cluster: ObservedCluster, prediction: Prediction, key: ObjectKey) -> AdmittedWorkload:
+def _promise(cluster: ObservedCluster, prediction: Prediction, raw: Mapping[str, Any]) -> AdmittedWorkload:
+    key = object_key(raw)
     usage: dict[Any, int] = {}
     for pod_set in prediction.pod_sets:
         for resource, flavor in pod_set.flavors.items():
@@ -90,4 +92,15 @@ def _promise(cluster: ObservedCluster, prediction: Prediction, key: ObjectKey) -
         queue_time_ns=0,
         is_evicted=False,
         has_ready_pods=False,
+        topology=tuple(_places(prediction, raw)),
     )
+
+
+def _places(prediction: Prediction, raw: Mapping[str, Any]) -> Iterator[TopologyUse]:
+    """Yield the room on nodes that the pods are going to take."""
+    templates = {each.get("name") or "main": each.get("template") or {} for each in raw["spec"].get("podSets") or ()}
+    for pod_set in prediction.pod_sets:
+        if pod_set.topology is not None:
+            flavors = tuple(dict.fromkeys(pod_set.flavors.values()))
+            pod_spec = templates[pod_set.name].get("spec") or {}
+            yield TopologyUse(flavors, pod_set.topology.domains, pod_spec, pod_set.name)

@@ -27,6 +27,11 @@ OBSERVED_KINDS: Final = (
     "Workload",
 )
 """What decides about a schedule. Priority classes are not among it: a Workload holds its priority as a number."""
+TOPOLOGY_KINDS: Final = ("Topology", "Node", "Pod")
+"""What decides beside them about Workloads on flavors with a topology."""
+
+
+_NOT_FOLLOWED: Final = "the Nodes and Pods of the cluster are not known"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +42,7 @@ class Exposure:
     table: FlavorResourceTable
     objects: Mapping[str, Mapping[ObjectKey, Any]]
     tenants: Mapping[ObjectKey, Tenant]
+    why_no_topology: str
 
 
 class ObservedCluster:
@@ -46,6 +52,7 @@ class ObservedCluster:
         self, configuration: KueueConfiguration | None = None, table: FlavorResourceTable | None = None
     ) -> None:
         self.model: Final = ClusterModel(configuration, table)
+        self.model.observe_topology(_NOT_FOLLOWED)
         self.tenants: Final[dict[ObjectKey, Tenant]] = {}
         self._preempted_for: dict[str, set[ObjectKey]] = {}
         self.version = 0
@@ -57,6 +64,7 @@ class ObservedCluster:
     def of(cls, exposure: Exposure) -> "ObservedCluster":
         """Build the model that an exposure was taken of; takes a while where there are many objects."""
         made = cls(exposure.configuration, exposure.table.copy())
+        made.model.observe_topology(exposure.why_no_topology)
         for kind, known in exposure.objects.items():
             for key, value in known.items():
                 made.put(kind, key.namespace, key.name, exposure.tenants[key] if kind == "Workload" else value)
@@ -64,7 +72,20 @@ class ObservedCluster:
 
     def expose(self) -> Exposure:
         """Return all that is known now, for use in another thread."""
-        return Exposure(self.model.configuration, self.model.table.copy(), self.model.objects(), self.tenants.copy())
+        model = self.model
+        return Exposure(
+            model.configuration,
+            model.table.copy(),
+            model.objects(),
+            self.tenants.copy(),
+            model.topology.why_unobserved,
+        )
+
+    def observe_topology(self, why_not: str) -> None:
+        """Take whether everything of `TOPOLOGY_KINDS` is known from now on, or why it is not."""
+        if self.model.observe_topology(why_not):
+            self.version += 1
+            self.last_change = "what is known of topologies"
 
     def read(self, kind: str, raw: Mapping[str, Any]) -> Any:
         """Reduce an object to what is kept; raises ValueError for an invalid object."""
@@ -82,6 +103,8 @@ class ObservedCluster:
         key = ObjectKey(namespace, name)
         if kind == "Workload":
             value = self._put_tenant(key, value)
+        if kind in TOPOLOGY_KINDS and self.model.get(kind, key) == value:
+            return  # a heartbeat, or a change of what does not matter here
         before = self.model.put(kind, key, value)
         if before is not None or value is not None:
             self.version += 1

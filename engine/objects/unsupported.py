@@ -98,6 +98,8 @@ class ClusterFacts:
     device_class_resources: AbstractSet[str] | None = None
     sees_topology: bool = False
     """Whether Topologies, Nodes and Pods are known."""
+    why_no_topology: str = ""
+    """Why they are not; empty if there is nothing to do about it."""
 
 
 COLD_START: Final = UnsupportedFeature(
@@ -227,13 +229,17 @@ def _topology_of_workload(workload: Raw, around: ClusterFacts) -> Iterator[tuple
     if not around.gates.topology_aware_scheduling:
         return
     if not around.sees_topology:
-        details = uses_of_topology(workload)
+        details = [_with_reason(detail, around) for detail in uses_of_topology(workload)]
     elif any(_topology_of(around, name) for name in around.flavors):
-        details = unmodelled_topology(workload, around.gates, around.profile.switches)
+        details = list(unmodelled_topology(workload, around.gates, around.profile.switches))
     else:
         return
     for detail in details:
         yield Feature.TOPOLOGY_AWARE_SCHEDULING, detail
+
+
+def _with_reason(detail: str, around: ClusterFacts) -> str:
+    return f"{detail}; {around.why_no_topology}" if around.why_no_topology else detail
 
 
 def _topology_of(around: ClusterFacts, flavor: str) -> str | None:
@@ -292,7 +298,7 @@ def _unsupported_in_queue(spec: Raw, around: ClusterFacts) -> Iterator[tuple[Fea
     has_topology = gates.topology_aware_scheduling and not around.sees_topology
     if has_topology and names and len(with_topology) == len(names):
         detail = f"all its flavors have a topology: {', '.join(with_topology)}"
-        yield Feature.TOPOLOGY_AWARE_SCHEDULING, FindingEffect.UNSUPPORTED, detail
+        yield Feature.TOPOLOGY_AWARE_SCHEDULING, FindingEffect.UNSUPPORTED, _with_reason(detail, around)
     mode = (spec.get("admissionScope") or {}).get("admissionMode")
     is_configured = around.configuration.get("admissionFairSharing") is not None
     if gates.admission_fair_sharing and mode == "UsageBasedAdmissionFairSharing" and is_configured:

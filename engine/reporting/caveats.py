@@ -106,6 +106,7 @@ def _cluster_facts(model: ClusterModel, entry: NominatedWorkload) -> ClusterFact
         is_assumed=model.configuration.is_assumed,
         flavors=flavors,
         sees_topology=model.topology.is_observed,
+        why_no_topology=model.topology.why_unobserved,
         check_controllers=model.check_controllers() if entry.spec.admission_checks else {},
     )
 

@@ -92,11 +92,12 @@ class TopologyStep:
         if not targets:
             return _with_places(assignment, question.place(on_empty=True).assignments)
         gone = ReleasedLeaves(self.model)
-        for target in targets:
-            gone.remove(target.workload, target.queue)
-        result = question.place()
-        gone.undo()
-        return _with_places(assignment, result.assignments)
+        try:
+            for target in targets:
+                gone.remove(target.workload, target.queue)
+            return _with_places(assignment, question.place().assignments)
+        finally:
+            gone.undo()
 
     def fits(self, assignment: Assignment, targets: Iterable[PreemptionTarget]) -> bool:
         """Return whether every leaf still has the room, once the targets are gone: the check within a cycle.
@@ -104,9 +105,9 @@ class TopologyStep:
         Leaf by leaf and pod set by pod set, without slots for pods: two pod sets on one leaf are not added up.
         """
         gone = ReleasedLeaves(self.model)
-        for target in targets:
-            gone.remove(target.workload, target.queue)
         try:
+            for target in targets:
+                gone.remove(target.workload, target.queue)
             return all(
                 self._holds(demand, pod_set) for demand, pod_set in zip(self.demands, assignment.pod_sets, strict=False)
             )

@@ -5,7 +5,7 @@ With a leader, a second set of numbers says how many workers fit once the leader
 After a change of usage on one leaf only the domains above it are touched.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -202,8 +202,10 @@ class DomainCounts:
 class CountKeeper:
     """Keeps the counts of the questions that were asked last about one tree."""
 
-    def __init__(self, tree: FlavorTree) -> None:
+    def __init__(self, tree: FlavorTree, spend: Callable[[int], None]) -> None:
         self.tree: Final = tree
+        self.spend: Final = spend
+        """Takes the steps of what is worked out."""
         self._matches: dict[NodeConstraints, LeafMatches] = {}
         self._counts: dict[CountQuestion, DomainCounts] = {}
 
@@ -211,6 +213,7 @@ class CountKeeper:
         """Return the numbers for a question as they are now."""
         known = self._counts.pop(question, None)
         if known is None:
+            self.spend(len(self.tree.leaves))
             known = DomainCounts(self.tree, question, self._matching(question.constraints))
         self._counts[question] = known
         if len(self._counts) > _MAX_KEPT:

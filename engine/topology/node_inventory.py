@@ -15,6 +15,7 @@ from engine.vocabulary.topology import HOSTNAME
 
 PODS: Final = "pods"
 MAX_LEVELS: Final = 16
+_MOST_SHARED: Final = 1 << 12
 
 _TERMINAL_PHASES: Final = frozenset({"Succeeded", "Failed"})
 _PLACED_BY_KUEUE: Final = tuple(
@@ -80,16 +81,25 @@ def read_topology_node(raw: Mapping[str, Any]) -> TopologyNode | None:
     )
 
 
-def read_node_pod(raw: Mapping[str, Any]) -> NodePod | None:
-    """Read a raw Pod; None for one that takes no room, or whose room is known from its Workload."""
-    spec = raw.get("spec") or {}
-    if not spec.get("nodeName") or (raw.get("status") or {}).get("phase") in _TERMINAL_PHASES:
-        return None
-    annotations = raw["metadata"].get("annotations") or {}
-    if any(name in annotations for name in _PLACED_BY_KUEUE):
-        return None
-    resources = read_pod_resources(spec, "spec", NO_LIMIT_RANGES, {})
-    return NodePod(intern(spec["nodeName"]), with_pod_slot(per_pod_amounts(resources)))
+class NodePodReader:
+    """Reads Pods; those that ask for the same share what is kept of it."""
+
+    def __init__(self) -> None:
+        self._amounts: dict[tuple[tuple[str, int], ...], NodeAmounts] = {}
+
+    def read(self, raw: Mapping[str, Any]) -> NodePod | None:
+        """Read a raw Pod; None for one that takes no room, or whose room is known from its Workload."""
+        spec = raw.get("spec") or {}
+        if not spec.get("nodeName") or (raw.get("status") or {}).get("phase") in _TERMINAL_PHASES:
+            return None
+        annotations = raw["metadata"].get("annotations") or {}
+        if any(name in annotations for name in _PLACED_BY_KUEUE):
+            return None
+        resources = read_pod_resources(spec, "spec", NO_LIMIT_RANGES, {})
+        amounts = with_pod_slot(per_pod_amounts(resources))
+        if len(self._amounts) >= _MOST_SHARED:
+            self._amounts.clear()
+        return NodePod(intern(spec["nodeName"]), self._amounts.setdefault(tuple(amounts.items()), amounts))
 
 
 def read_amounts(resources: Mapping[str, Any], path: str) -> dict[str, int]:

@@ -16,6 +16,9 @@ from engine.topology.texts import no_domains, no_place
 from engine.topology.tree import FlavorTree, LeafDomain, LeafKey
 from engine.vocabulary.topology import HOSTNAME, PlacedPods, TopologyAssignment
 
+_LEAVES_PLACED_IN_A_STEP: Final = 8
+_LEAVES_TESTED_IN_A_STEP: Final = 256
+
 
 @dataclass(frozen=True, slots=True)
 class PodSetToPlace:
@@ -62,6 +65,7 @@ class PlacementQuestion:
 
     def place(self, *, on_empty: bool = False) -> PlacementResult:
         """Place every unit; the first that finds no place ends its flavor."""
+        self._spend(_LEAVES_PLACED_IN_A_STEP)
         result = PlacementResult()
         assumed: list[tuple[FlavorTree, LeafKey]] = []
         try:
@@ -76,12 +80,18 @@ class PlacementQuestion:
 
     def fits(self) -> bool:
         """Return whether every unit finds a place; where there is one unit, that needs no placement."""
+        self._spend(_LEAVES_TESTED_IN_A_STEP)
         try:
             if not all(self._counts(unit, on_empty=False).fits() for unit in self.units):
                 return False
         except (LevelError, AffinityError):
             return False
         return len(self.units) == 1 or not self.place().failures
+
+    def _spend(self, leaves_in_a_step: int) -> None:
+        for unit in self.units:
+            keeper = self._keepers[unit.flavor]
+            keeper.spend(1 + len(keeper.tree.leaves) // leaves_in_a_step)
 
     def _place_unit(
         self,

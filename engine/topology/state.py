@@ -22,15 +22,23 @@ Uses = Callable[[], Iterable[tuple[str, tuple[TopologyUse, ...]]]]
 
 
 _MOST_TEMPLATES: Final = 1 << 14
+_STEPS_TO_BUILD: Final = 3
+"""What it takes to hang one Node into a tree."""
 
 
 class TopologyState:
     """Everything in one cluster that decides where pods go."""
 
-    def __init__(self, rules: TopologyRules, single: Single, uses: Uses, *, is_observed: bool) -> None:
+    def __init__(
+        self, rules: TopologyRules, single: Single, uses: Uses, spend: Callable[[int], None], *, is_observed: bool
+    ) -> None:
+        """`spend` takes the steps of what is worked out, and raises where there are none left."""
         self.rules: Final = rules
-        self.is_observed: Final = is_observed
-        """Whether Topologies, Nodes and Pods are known at all; where they are not, their absence says nothing."""
+        self._spend: Final = spend
+        self.is_observed = is_observed
+        """Whether Topologies, Nodes and Pods are known; where they are not, their absence says nothing."""
+        self.why_unobserved = ""
+        """Why they are not, for people; may be empty."""
         self._single: Final = single
         self._uses: Final = uses
         self._topologies: dict[str, tuple[str, ...]] = {}
@@ -103,7 +111,7 @@ class TopologyState:
         """Return the tree of a TAS flavor with what was counted in it, None if there is none."""
         if flavor not in self._keepers:
             tree = self._build(flavor)
-            self._keepers[flavor] = None if tree is None else CountKeeper(tree)
+            self._keepers[flavor] = None if tree is None else CountKeeper(tree, self._spend)
         return self._keepers[flavor]
 
     def release(self, namespace: str, uses: Iterable[TopologyUse], flavors: Iterable[str], sign: int = -1) -> None:
@@ -160,6 +168,7 @@ class TopologyState:
         levels, placement = self.levels(flavor), self._flavors.get(flavor)
         if levels is None or placement is None:
             return None
+        self._spend(_STEPS_TO_BUILD * len(self._nodes))
         labels = placement.labels.items()
         nodes = [
             node

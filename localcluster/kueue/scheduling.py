@@ -25,6 +25,9 @@ OBSERVED_KINDS: Final = (
     ("cohorts", "kueue.x-k8s.io"),
     ("clusterqueues", "kueue.x-k8s.io"),
     ("localqueues", "kueue.x-k8s.io"),
+    ("topologies", "kueue.x-k8s.io"),
+    ("nodes", ""),
+    ("pods", ""),
     ("workloads", "kueue.x-k8s.io"),
 )
 """What decides about a schedule, in the order in which a start reads it."""
@@ -37,7 +40,7 @@ class Scheduling:
     """Runs cycles while they lead to something."""
 
     def __init__(self, profile: KueueProfile, writer: Writer) -> None:
-        self.scheduler: Final = Scheduler(profile.configuration, dialect=profile.dialect)
+        self.scheduler: Final = Scheduler(profile.configuration, dialect=profile.dialect, sees_topology=True)
         self._writer = writer
         self._fruitless = 0
 

@@ -29,9 +29,21 @@ from manager.process.worker_thread import WorkerThread
 from workerclient.cluster import ClientLimits
 from workerclient.transport.budget import BudgetLimits
 
-_Forecasting = tuple[KueueConfiguration | None, PodForecastMode | None, str]
-"""The Configuration of its Kueue if a file is named, the rules for pods if these are forecast, its version if named."""
-_DEFAULTS: Final[_Forecasting] = (None, None, "")
+
+@dataclass(frozen=True, slots=True)
+class ForecastOptions:
+    """What forecasts about one worker depend on."""
+
+    kueue: KueueConfiguration | None = None
+    """The Configuration of its Kueue, if it is known."""
+    pod_mode: PodForecastMode | None = None
+    """The rules for pods, if these are forecast."""
+    kueue_version: str = ""
+    """The version of its Kueue, if it is named."""
+    follows_topology: bool = False
+
+
+_DEFAULTS: Final = ForecastOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,28 +111,32 @@ class WorkerLinkFactory:
             self._kueue(name) or load_kueue_configuration(None),
             self._context.notices.on_workload,
             self._thread,
+            follows_topology=self._forecasting(name).follows_topology,
             reports_victims=self._options.reports_victims,
         )
         return WorkerModels(observation, self._pods(name, access, observation))
 
     def _pods(self, name: WorkerName, access: ClusterAccess, observation: Observation) -> PodForecasts | None:
-        _, mode, _ = self._forecasting(name)
+        mode = self._forecasting(name).pod_mode
         if mode is None:
             return None
         observe = partial(PodObservation, name, access, self._context.client, mode_given(mode))
         return PodForecasts(observation.cluster, observation.background, self._context.notices.on_workload, observe)
 
-    def _all_forecasting(self) -> dict[WorkerName, _Forecasting]:
+    def _all_forecasting(self) -> dict[WorkerName, ForecastOptions]:
         names = {*self._kueues.workers(), *self._detected, *(worker.name for worker in self._configuration.workers)}
         return {name: self._forecasting(name) for name in names}
 
-    def _forecasting(self, name: WorkerName) -> _Forecasting:
+    def _forecasting(self, name: WorkerName) -> ForecastOptions:
         """Return what forecasts about a worker depend on; a worker without an entry has the defaults."""
         options = self._configuration.worker(name)
-        kueue = self._kueue(name)
-        if options is None or not (options.pod_forecast and self._options.with_pods):
-            return kueue, None, self._kueue_version(name)
-        return kueue, options.pod_forecast_mode, self._kueue_version(name)
+        with_pods = options is not None and options.pod_forecast and self._options.with_pods
+        return ForecastOptions(
+            kueue=self._kueue(name),
+            pod_mode=options.pod_forecast_mode if options is not None and with_pods else None,
+            kueue_version=self._kueue_version(name),
+            follows_topology=options is not None and options.topology,
+        )
 
     def _kueue(self, name: WorkerName) -> KueueConfiguration | None:
         """Return how a worker's Kueue is configured, as detected or as the configuration says; None if not known."""

@@ -70,17 +70,24 @@ def add(
         bool,
         typer.Option("--pod-forecast", help="Also grant read access to nodes and pods, for podForecast."),
     ] = False,
+    topology: Annotated[
+        bool,
+        typer.Option("--topology", help="Also grant read access to topologies, nodes and pods, for topology."),
+    ] = False,
     valid_for: ValidFor = "8760h",
     move: MoveWorker = False,
     adopt: Adopt = False,
     dry_run: DryRun = False,
 ) -> None:
     """Create roles and a token on a worker, and register it on the hub. Can be repeated safely."""
+    from manager.onboarding.objects import OptionalRole
     from manager.onboarding.workers import WorkerCluster
 
     onboarding = onboarding_of(hub, namespace, is_rehearsal=dry_run, adopts=adopt)
     worker = WorkerCluster(name, cluster.access(), server)
-    carry_out(onboarding.add(worker, _seconds(valid_for), to_config, with_pods=pod_forecast, move=move))
+    wanted = {OptionalRole.POD_FORECASTS: pod_forecast, OptionalRole.TOPOLOGY: topology}
+    optional = [role for role, is_wanted in wanted.items() if is_wanted]
+    carry_out(onboarding.add(worker, _seconds(valid_for), to_config, optional=optional, move=move))
 
 
 @app.command(epilog=examples_of("worker rotate"))

@@ -26,6 +26,7 @@ from manager.clusters.cluster_identity import NAME as IDENTITIES
 from manager.clusters.lost_workers import NAME as ABSENCES
 from manager.models.model_watches import FOLLOWED_KINDS
 from manager.models.pod_observation import FOLLOWED_KINDS as FOLLOWED_FOR_PODS
+from manager.models.topology_watches import FOLLOWED_KINDS as FOLLOWED_FOR_TOPOLOGY
 from workerclient.questions.preflight import Missing, Need
 
 _READ: Final = ("get", "list", "watch")
@@ -63,6 +64,11 @@ def needs_of_detection() -> tuple[Need, ...]:
 def needs_of_pod_forecasts() -> tuple[Need, ...]:
     """Return what is read on a worker beside that for forecasts of its pods."""
     return tuple(Need(kind, _READ) for kind in FOLLOWED_FOR_PODS)
+
+
+def needs_of_topology() -> tuple[Need, ...]:
+    """Return what is read on a worker beside that for forecasts of where pods go."""
+    return tuple(Need(kind, _READ) for kind in FOLLOWED_FOR_TOPOLOGY)
 
 
 def needs_on_hub(kinds: Iterable[JobKind], namespace: str, lease: ObjectKey | None = None) -> tuple[Need, ...]:

@@ -23,10 +23,12 @@ from manager.clusters.permissions import (
     needs_of_detection,
     needs_of_forecasts,
     needs_of_pod_forecasts,
+    needs_of_topology,
     needs_on_worker,
 )
 from manager.doctor.examination import Examination
 from manager.doctor.hub import HubFacts, listed
+from manager.models.topology_watches import ROLE as TOPOLOGY_ROLE
 from manager.planning.listed import certain_skew_ns
 from workerclient.base.errors import Forbidden, NotFound
 from workerclient.cluster import ClusterClient
@@ -55,6 +57,8 @@ async def _examine(configuration: Configuration, client: ClusterClient, seen: Ex
         await seen.examine_permissions(client, needs_of_forecasts(), _FORECASTS_ROLE, Severity.WARNING)
         if options is not None and options.pod_forecast:
             await seen.examine_permissions(client, needs_of_pod_forecasts(), _POD_FORECASTS_ROLE, Severity.WARNING)
+        if options is not None and options.topology:
+            await seen.examine_permissions(client, needs_of_topology(), TOPOLOGY_ROLE, Severity.WARNING)
     served = await client.served_kinds([api_kind(kind) for kind in kinds])
     absent = [kind.gvk for kind in kinds if kind.gvk in facts.served and not served[api_kind(kind)]]
     seen.note(unserved_jobs(seen.cluster, absent))

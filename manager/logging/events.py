@@ -237,6 +237,12 @@ EVENTS: Final[dict[str, tuple[LogEvent, ...]]] = {
         _warning("forecasts.unavailable", "worker problem remedy", "A worker does not allow what forecasts read."),
         _info("forecasts.available", "worker", "It does now."),
         _warning(
+            "topologies.unavailable",
+            "worker problem remedy",
+            "A worker with `topology: true` does not allow Topologies, Nodes or Pods to be read.",
+        ),
+        _info("topologies.available", "worker", "It does now."),
+        _warning(
             "forecasts.configuration_unusable",
             "worker error",
             "The Configuration that was read from a worker's Kueue cannot be used: forecasts go by what was known.",

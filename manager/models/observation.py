@@ -30,6 +30,7 @@ from manager.models.large_forecasts import LOOK_STEPS, LargeForecasts, Question
 from manager.models.model_watches import ModelWatches
 from manager.models.quota_promises import QuotaPromises
 from manager.models.replays import Replays
+from manager.models.topology_watches import NOT_FOLLOWED, TopologyWatches
 from manager.process.background import Background
 from manager.process.work_budget import TooMuchWorkError, WorkBudget
 from manager.process.worker_thread import Work, WorkerThread
@@ -51,10 +52,12 @@ class Observation:
         on_progress: Callable[[WorkerName, ObjectKey], None],
         thread: WorkerThread,
         *,
+        follows_topology: bool = False,
         reports_victims: bool = False,
     ) -> None:
         self.name = name
         self.cluster = ObservedCluster(configuration)
+        self.cluster.observe_topology(NOT_FOLLOWED)
         self.promises = QuotaPromises(self.cluster)
         self._clock = context.clock
         self._on_progress = on_progress
@@ -75,20 +78,27 @@ class Observation:
         self.failures = 0
         """How often following the worker failed."""
         self._watches = ModelWatches(name, access, context, self.cluster, self._changed)
+        self._topologies = (
+            TopologyWatches(name, access, context, self.cluster, self._changed) if follows_topology else None
+        )
 
     def reconfigure(self, access: ClusterAccess) -> None:
         """Go on with another address or identity."""
         self._watches.reconfigure(access)
+        if self._topologies is not None:
+            self._topologies.reconfigure(access)
 
     @property
     def retries(self) -> int:
         """Return how many requests were sent again after a failure."""
-        return self._watches.retries
+        return self._watches.retries + (self._topologies.retries if self._topologies is not None else 0)
 
     async def run(self) -> None:
         """Follow the worker until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._watches.run())
+            if self._topologies is not None:
+                group.create_task(self._topologies.run())
             group.create_task(self.background.run())
 
     def fail(self, problem: str) -> None:
@@ -111,8 +121,21 @@ class Observation:
         return self._watches.is_forbidden
 
     def why_silent(self) -> str:
-        """Return why there are no forecasts, an empty text if there are."""
+        """Return why there are no forecasts, an empty text if there are.
+
+        What is not known of topologies keeps only those from being made that depend on it: the model is told.
+        """
+        self.cluster.observe_topology(self.why_topology_unknown())
         return self._broken or self._watches.why_incomplete()
+
+    @property
+    def follows_topology(self) -> bool:
+        """Tell whether Topologies, Nodes and Pods are followed, as far as that is allowed."""
+        return self._topologies is not None
+
+    def why_topology_unknown(self) -> str:
+        """Return why it is not known where pods go, an empty text if it is."""
+        return NOT_FOLLOWED if self._topologies is None else self._topologies.why_incomplete()
 
     def forecast(self, replica: ReplicaVersion, now_ns: int, skew_ns: int, effort: Effort) -> ForecastAnswer:
         """Return what the worker would do with a replica.

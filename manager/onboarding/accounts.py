@@ -1,5 +1,6 @@
 """The account that a hub uses on a worker: made, given a token, its old tokens ended."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,6 +19,7 @@ from manager.onboarding.objects import (
     CLUSTER_ROLES,
     SERVICE_ACCOUNTS,
     SHARED_KINDS,
+    OptionalRole,
     account_of,
     is_ours,
     shared_account,
@@ -50,9 +52,9 @@ class Accounts:
         """Return the account."""
         return account_of(self.site.hub_uid)
 
-    async def make(self, *, with_pods: bool) -> None:
+    async def make(self, optional: Iterable[OptionalRole]) -> None:
         """Make the account, the roles and what binds them."""
-        for kind, document in worker_objects(self.site.hub_uid, with_pods=with_pods):
+        for kind, document in worker_objects(self.site.hub_uid, optional):
             await self.there.ensure(kind, document, shared=kind in SHARED_KINDS)
 
     async def token(self, seconds: int) -> ServiceToken:
@@ -61,7 +63,7 @@ class Accounts:
         try:
             token = await self.operator.request_token(key, seconds)
         except NotFound:
-            await self.make(with_pods=await self._has_pod_role())
+            await self.make(await self._optional_roles())
             token = await self.operator.request_token(key, seconds)
         except Forbidden:
             if self.site.account != shared_account():
@@ -83,12 +85,12 @@ class Accounts:
             await self.remove_shared("its token ends with it")
         await self.there.remove(SERVICE_ACCOUNTS, self.key)
         if not self.there.is_rehearsal:
-            await self.make(with_pods=await self._has_pod_role())
+            await self.make(await self._optional_roles())
 
     async def remove(self) -> None:
         """Delete the account and what binds it, and the roles that nothing is bound to any more."""
         uid = self.site.hub_uid
-        for kind, document in reversed(worker_objects(uid, with_pods=True)):
+        for kind, document in reversed(worker_objects(uid, OptionalRole)):
             if kind not in SHARED_KINDS and await self.there.find(kind, key_of(document)) is not None:
                 await self.there.remove(kind, key_of(document))
         if self.site.account == shared_account():
@@ -108,16 +110,16 @@ class Accounts:
                 f"the token of {self.site.name} is one of ServiceAccount {shared_account()}, which other hubs may use "
                 f"or kubectl made; --adopt deletes it anyway ({why})"
             )
-        for kind, document in reversed(shipped_objects(with_pods=True)):
+        for kind, document in reversed(shipped_objects(OptionalRole)):
             if kind not in SHARED_KINDS and await self.there.find(kind, key_of(document)) is not None:
                 await self.there.remove(kind, key_of(document))
 
     async def _remove_unbound_roles(self) -> None:
         bindings = await self.there.listed(CLUSTER_ROLE_BINDINGS)
-        leaving = {key_of(document) for kind, document in worker_objects(self.site.hub_uid, with_pods=True)}
+        leaving = {key_of(document) for kind, document in worker_objects(self.site.hub_uid, OptionalRole)}
         kept = [each for each in bindings if not (self.there.is_rehearsal and key_of(each) in leaving)]
         bound = {str((each.get("roleRef") or {}).get("name")) for each in kept}
-        for kind, document in shipped_objects(with_pods=True):
+        for kind, document in shipped_objects(OptionalRole):
             key = key_of(document)
             stored = await self.there.find(kind, key) if kind == CLUSTER_ROLES else None
             if stored is None:
@@ -127,14 +129,16 @@ class Accounts:
             elif is_ours(stored) or self.there.adopts:
                 await self.there.remove(kind, key)
 
-    async def _has_pod_role(self) -> bool:
-        """Return whether roles for forecasts of pods were made here."""
+    async def _optional_roles(self) -> list[OptionalRole]:
+        """Return the optional roles that were made here."""
         plain = [key_of(document) for _, document in shipped_objects()]
-        for kind, document in shipped_objects(with_pods=True):
-            if kind == CLUSTER_ROLES and key_of(document) not in plain:
-                stored = await self.there.find(kind, key_of(document))
-                return stored is not None and is_ours(stored)
-        return False
+        found = []
+        for role in OptionalRole:
+            for kind, document in shipped_objects((role,)):
+                if kind == CLUSTER_ROLES and key_of(document) not in plain:
+                    stored = await self.there.find(kind, key_of(document))
+                    found += [role] if stored is not None and is_ours(stored) else []
+        return found
 
     async def check(self, kubeconfig: bytes, offered: ClusterAccess) -> str:
         """Use a new kubeconfig from here, at the administrator's address, and return which cluster it leads to.

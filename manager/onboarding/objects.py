@@ -4,6 +4,8 @@ On the worker the roles are shared by all hubs; the account and what binds it to
 """
 
 import base64
+from collections.abc import Iterable
+from enum import StrEnum
 from importlib.resources import files
 from typing import Final
 
@@ -24,7 +26,6 @@ MADE_BY_US: Final = {"app.kubernetes.io/managed-by": "turnstile-worker"}
 TOKEN_EXPIRES: Final = f"{DOMAIN}/token-expires"
 
 _SHIPPED: Final = ("worker.yaml", "worker-forecasts.yaml", "worker-kueue.yaml")
-_FOR_PODS: Final = ("worker-pod-forecasts.yaml",)
 _RBAC: Final = "rbac.authorization.k8s.io"
 _LENGTH_IN_NAMES: Final = 8
 SERVICE_ACCOUNTS: Final = ApiKind("", "v1", "ServiceAccount", "serviceaccounts")
@@ -37,20 +38,24 @@ SHARED_KINDS: Final = (NAMESPACES, CLUSTER_ROLES)
 """What all hubs of a worker use together."""
 
 
-def shipped_objects(*, with_pods: bool = False) -> "list[tuple[ApiKind, Obj]]":
+class OptionalRole(StrEnum):
+    """Manifests of roles that a worker gets only where they are asked for."""
+
+    POD_FORECASTS = "worker-pod-forecasts.yaml"
+    TOPOLOGY = "worker-topology.yaml"
+
+
+def shipped_objects(optional: Iterable[OptionalRole] = ()) -> "list[tuple[ApiKind, Obj]]":
     """Return the shipped manifests of a worker; earlier versions applied them as they are, for all hubs alike."""
-    names = (*_SHIPPED, *(_FOR_PODS if with_pods else ()))
+    names = (*_SHIPPED, *optional)
     texts = [(files("manager.onboarding") / name).read_text() for name in names]
     documents = [document for text in texts for document in yaml.safe_load_all(text)]
     return [(_KINDS_ON_WORKER[document["kind"]], document) for document in documents]
 
 
-def worker_objects(hub_uid: str, *, with_pods: bool = False) -> "list[tuple[ApiKind, Obj]]":
-    """Return what a worker gets for one hub, in the order in which it is made: the shipped roles and who has them.
-
-    `with_pods` adds the role that lets nodes and pods be read for forecasts.
-    """
-    found = shipped_objects(with_pods=with_pods)
+def worker_objects(hub_uid: str, optional: Iterable[OptionalRole] = ()) -> "list[tuple[ApiKind, Obj]]":
+    """Return what a worker gets for one hub, in the order in which it is made: the shipped roles and who has them."""
+    found = shipped_objects(optional)
     for kind, document in found:
         metadata = document["metadata"]
         metadata["labels"] = {**metadata.get("labels", {}), **MADE_BY_US}

@@ -1,6 +1,6 @@
 """Adding, removing and renewing a worker. Every step can be repeated: what is as it should be is left alone."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -14,7 +14,7 @@ from manager.onboarding.changes import ClusterChanges
 from manager.onboarding.clusters import Connections, OperatorApi, identity_if_readable
 from manager.onboarding.departure import refuse_running
 from manager.onboarding.errors import OnboardingError, UnfitInputError
-from manager.onboarding.objects import cluster, config, secret, worker_kubeconfig
+from manager.onboarding.objects import OptionalRole, cluster, config, secret, worker_kubeconfig
 from manager.onboarding.service import cordon, uncordon
 from manager.onboarding.site import (
     Site,
@@ -63,10 +63,10 @@ class Onboarding:
         seconds: int,
         config_name: str | None,
         *,
-        with_pods: bool = False,
+        optional: Iterable[OptionalRole] = (),
         move: bool = False,
     ) -> None:
-        """Make a cluster a worker of the hub; `with_pods` whose nodes and pods may be read too."""
+        """Make a cluster a worker of the hub, with these roles beside those that every worker gets."""
         async with self._hub() as with_hub, self._operating(worker.name, worker.access) as operator:
             there = self._changes_by(operator)
             site = await survey(with_hub, self.connections, worker.name, self.namespace)
@@ -76,7 +76,7 @@ class Onboarding:
                 self.tell(f"{worker.name}: moves to another cluster; its account stays on the former one")
             await self._refuse_hub(with_hub, site, uid)
             accounts = Accounts(site, there, operator, self.connections, self.clock)
-            await accounts.make(with_pods=with_pods)
+            await accounts.make(optional)
             if site.secret is None or moves or await self._is_refused(site, worker):
                 await self._renew(with_hub, accounts, worker, seconds, uid, move=move)
             else:

@@ -20,6 +20,7 @@ from manager.clusters.permissions import (
     needs_of_forecasts,
     needs_of_identity,
     needs_of_pod_forecasts,
+    needs_of_topology,
     needs_on_worker,
 )
 from tests.deploy.hub_role import NEEDS as NEEDS_ON_HUB
@@ -40,6 +41,7 @@ OF_CODE: Mapping[str, tuple[Need, ...]] = {
     "worker.yaml": (*needs_of_identity(), *needs_on_worker(job_kinds(JobsSection()))),
     "worker-forecasts.yaml": needs_of_forecasts(),
     "worker-pod-forecasts.yaml": needs_of_pod_forecasts(),
+    "worker-topology.yaml": needs_of_topology(),
     "worker-kueue.yaml": needs_of_detection(),
 }
 """What the code says that it needs; of the other roles, what they grant is asked for."""

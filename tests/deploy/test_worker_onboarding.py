@@ -152,6 +152,19 @@ def test_with_pod_forecasts_it_may_read_what_they_are_made_of_until_it_is_remove
     assert is_gone(worker, f"{ROLE}-forecasts")
 
 
+def test_with_topologies_it_may_read_what_pods_are_placed_by_until_it_is_removed(
+    turnstile: Turnstile, hub: ApiServer, worker: ApiServer, kubectl: Kubectl, tmp_path: Path
+) -> None:
+    succeeded(add(turnstile, worker, "--topology"))
+    token = token_of(found(hub, f"{SECRETS}/w1"))
+    for resource in ("nodes", "pods", "topologies.kueue.x-k8s.io"):
+        assert may(kubectl, worker, token, tmp_path, "watch", resource, "-A") == "yes", resource
+        assert may(kubectl, worker, token, tmp_path, "delete", resource, "-A") == "no", resource
+    assert may(kubectl, worker, token, tmp_path, "watch", "poddisruptionbudgets.policy", "-A") == "no"
+    succeeded(turnstile("remove", "w1", "--kubeconfig", str(worker.kubeconfig)))
+    assert is_gone(worker, f"{ROLE}-topology")
+
+
 def test_doing_it_again_changes_nothing(turnstile: Turnstile, hub: ApiServer, worker: ApiServer) -> None:
     succeeded(add(turnstile, worker, "--to-config", "all"))
     paths = ((worker, ROLE), (worker, bindings(hub)[0]), (worker, account(hub)), (hub, f"{SECRETS}/w1"))

@@ -14,6 +14,7 @@ from manager.base.kinds import job_kinds
 from manager.clusters.permissions import complaint, needs_of_identity, needs_on_worker
 from manager.models.model_watches import FOLLOWED_KINDS
 from manager.models.pod_observation import FOLLOWED_KINDS as FOLLOWED_FOR_PODS
+from manager.models.topology_watches import FOLLOWED_KINDS as FOLLOWED_FOR_TOPOLOGY
 from tests.support.clusters import access_to, no_jitter
 from tests.support.virtual_time import VirtualClock
 from workerclient.base.kind import ApiKind
@@ -69,8 +70,12 @@ async def test_each_verb_that_is_taken_away_is_missed_by_name(tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     ("file", "kinds"),
-    [("worker-forecasts.yaml", FOLLOWED_KINDS), ("worker-pod-forecasts.yaml", FOLLOWED_FOR_PODS)],
-    ids=["queues", "pods"],
+    [
+        ("worker-forecasts.yaml", FOLLOWED_KINDS),
+        ("worker-pod-forecasts.yaml", FOLLOWED_FOR_PODS),
+        ("worker-topology.yaml", FOLLOWED_FOR_TOPOLOGY),
+    ],
+    ids=["queues", "pods", "topologies"],
 )
 def test_the_role_for_forecasts_reads_exactly_what_they_are_made_of(file: str, kinds: tuple[ApiKind, ...]) -> None:
     path = Path(__file__).resolve().parents[2] / "deploy" / "rbac" / file

@@ -229,6 +229,15 @@ async def test_pods_are_asked_about_where_they_are_forecast(tmp_path: Path) -> N
         assert found[0].remedy == "apply deploy/rbac/worker-pod-forecasts.yaml there, or grant these verbs"
 
 
+async def test_topologies_are_asked_about_where_they_are_followed(tmp_path: Path) -> None:
+    limited = {"w1": allowing(grants_of(*WORKER_ROLES))}
+    async with ward(tmp_path, "w1", limited=limited) as made:
+        made.options["workers"] = [{"name": "w1", "topology": True}]
+        found = await findings(made)
+        assert ("w1", "warning", "it does not allow get, list, watch on topologies.kueue.x-k8s.io") in told(found)
+        assert found[0].remedy == "apply deploy/rbac/worker-topology.yaml there, or grant these verbs"
+
+
 async def test_a_worker_without_kueue(tmp_path: Path) -> None:
     kinds = tuple(kind for kind in all_kinds() if kind.group != KUEUE)
     async with world(tmp_path, "w1", kinds={"w1": kinds}, forecast={"enabled": True}) as made:

@@ -58,6 +58,15 @@ async def test_options_of_a_worker_change_without_a_new_connection(tmp_path: Pat
         assert {name: watches(worker) for name, worker in daemon.workers.items()} == before
 
 
+async def test_topologies_are_followed_from_when_they_are_asked_for(tmp_path: Path) -> None:
+    async with running(tmp_path, forecast={"enabled": True}) as daemon:
+        first, second = daemon.workers.values()
+        await until(lambda: watches(first, "workloads") == watches(second, "workloads") == 2)
+        await daemon.reload(workers=[daemon.entry("w1", topology=True), daemon.entry("w2")])
+        await until(lambda: [watches(first, kind) for kind in ("topologies", "nodes", "pods")] == [1, 1, 1])
+        assert watches(second, "nodes") == 0
+
+
 async def test_forecasts_of_pods_begin_and_change_their_rules_with_a_connection_of_their_own(tmp_path: Path) -> None:
     async with running(tmp_path, forecast={"enabled": True}) as daemon:
         first, second = daemon.workers.values()

@@ -44,9 +44,10 @@ class Place:
         connections = Connections(self.clusters.connect, self.clusters.connect)
         return Onboarding(access, SYSTEM, connections, clock, self.said.append, **options)
 
-    async def add(self, name: str, at: Cluster, config: str | None = None, **options: bool) -> None:
-        adopts = {"adopts": options.pop("adopts", False)}
-        await self.onboarding(**adopts).add(WorkerCluster(name, at.access()), HOUR, config, **options)
+    async def add(
+        self, name: str, at: Cluster, config: str | None = None, *, adopts: bool = False, move: bool = False
+    ) -> None:
+        await self.onboarding(adopts=adopts).add(WorkerCluster(name, at.access()), HOUR, config, move=move)
 
     async def rotate(
         self,

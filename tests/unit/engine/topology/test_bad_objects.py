@@ -1,11 +1,14 @@
 """Objects of topologies that cannot be used: the error names object and field, whichever way they come in."""
 
+import re
+import time
 from copy import deepcopy
 from typing import Any
 
 import pytest
 
 from engine.cluster.model import ClusterModel
+from engine.forecasting.observed import ObservedCluster
 from engine.objects.validate_objects import find_errors
 from engine.vocabulary.errors import InvalidObjectError
 from manager.cli.predict.scenarios import answer
@@ -131,3 +134,26 @@ def test_a_node_without_the_labels_of_all_levels_holds_nothing() -> None:
             del raw["metadata"]["labels"]["rack"]
     message = answer(scenario)["expect"]["message"]
     assert message == "couldn't assign flavors to pod set main: no topology domains at level: kubernetes.io/hostname"
+
+
+@pytest.mark.parametrize(
+    ("raw", "error"),
+    [
+        (pod("1") | {"spec": {"nodeName": 7}}, 'Pod "ns/p": spec.nodeName: 7 is not allowed: must be text'),
+        (pod("1") | {"spec": "x"}, "Pod \"ns/p\": spec: 'x' is not allowed: must be a map"),
+        (node() | {"spec": ["taints"]}, "Node \"n\": spec: ['taints'] is not allowed: must be a map"),
+        (topology("rack", "rack"), 'Topology "t": spec.levels[1].nodeLabel: "rack" is a level already'),
+    ],
+)
+def test_what_a_watch_brings_is_checked_before_it_is_kept(raw: Raw, error: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(error)):
+        ObservedCluster().read(raw["kind"], raw)
+
+
+def test_an_assignment_of_a_million_domains_is_refused_at_once() -> None:
+    placed = {"levels": ["h"], "slices": [{"domainCount": 10**6, "podCounts": {"universal": 1}}]}
+    started = time.process_time()
+    with pytest.raises(InvalidObjectError) as raised:
+        ClusterModel(sees_topology=True).apply(running(placed))
+    assert str(raised.value).startswith(f'Workload "ns/w": {ASSIGNMENT}.slices[0].')
+    assert time.process_time() - started < 1
