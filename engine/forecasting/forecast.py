@@ -12,6 +12,7 @@ from config.api.meta import NANOSECONDS, ObjectKey
 from engine.forecasting.course import follow
 from engine.forecasting.essentials import PackedWorkload
 from engine.forecasting.observed import ObservedCluster
+from engine.forecasting.places import PodPlace, PodSetShortage, places_held, places_of, shortages_of
 from engine.forecasting.tenants import Tenant
 from engine.objects.workloads import AdmittedWorkload, PendingWorkload, Workload
 from engine.prediction.what_if import WhatIf
@@ -54,6 +55,8 @@ class ForecastVictim:
     preemption_cost: int = 0
     in_flight: bool = False
     """It was already being evicted, for another workload."""
+    places: tuple[PodPlace, ...] = field(default=(), compare=False)
+    """Where its pods are, as far as a topology says so. No part of what is compared: records do not keep it."""
 
     @property
     def key(self) -> ObjectKey:
@@ -81,6 +84,8 @@ class PodSetFlavors:
     name: str
     count: int
     flavors: tuple[str, ...] = ()
+    places: tuple[PodPlace, ...] = ()
+    """In which domains its pods would be, where a topology says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +104,8 @@ class Forecast:
     """What limits the forecast. No part of what is compared: records do not keep it."""
     pod_sets: tuple[PodSetFlavors, ...] = field(default=(), compare=False)
     """Where the pods would go. No part of what is compared: records do not keep it."""
+    shortages: tuple[PodSetShortage, ...] = field(default=(), compare=False)
+    """Which pod sets have their quota and lack nodes. No part of what is compared: records do not keep it."""
     other_flavors: tuple[Flavors, ...] = ()
     """Those that it may get instead, depending on which of the victims leaves first."""
 
@@ -162,15 +169,19 @@ def of_prediction(prediction: Prediction, cluster: ObservedCluster, now_ns: int)
         victims=victims,
         cost=total_cost((cluster.tenants[key] for key in leaving if key in cluster.tenants), now_ns),
         labels=prediction.labels,
+        shortages=shortages_of(prediction.pod_sets),
         pod_sets=tuple(
-            _pod_set(each, prediction) for each in prediction.pod_sets if named or verdict is ForecastVerdict.FITS
+            _pod_set(each, prediction, cluster)
+            for each in prediction.pod_sets
+            if named or verdict is ForecastVerdict.FITS
         ),
     )
 
 
-def _pod_set(pod_set: PodSetPrediction, prediction: Prediction) -> PodSetFlavors:
+def _pod_set(pod_set: PodSetPrediction, prediction: Prediction, cluster: ObservedCluster) -> PodSetFlavors:
     count = prediction.reduced_counts.get(pod_set.name, pod_set.count)
-    return PodSetFlavors(pod_set.name, count, tuple(sorted(set(pod_set.flavors.values()))))
+    flavors = tuple(sorted(set(pod_set.flavors.values())))
+    return PodSetFlavors(pod_set.name, count, flavors, places_of(cluster.model, pod_set))
 
 
 def _flavors(prediction: Prediction) -> Flavors:
@@ -192,6 +203,7 @@ def _victim(cluster: ObservedCluster, key: ObjectKey, cluster_queue: str, reason
         running_since_ns=tenant.running_since_ns,
         preemption_cost=tenant.preemption_cost,
         in_flight=holder is not None and holder.is_evicted,
+        places=places_held(cluster.model, holder),
     )
 
 

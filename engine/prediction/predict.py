@@ -220,6 +220,7 @@ def pod_set_prediction(assignment: PodSetAssignment) -> PodSetPrediction:
         mode=assignment.mode,
         topology=assignment.topology,
         delayed_topology=assignment.delayed_topology,
+        shortage=assignment.shortage,
     )
 
 

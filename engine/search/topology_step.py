@@ -22,7 +22,7 @@ from engine.topology.node_inventory import per_pod_amounts
 from engine.topology.placement import PlacementQuestion, PlacementUnit, PodSetToPlace
 from engine.topology.request import TopologyRequest
 from engine.vocabulary.assignment import Assignment, AssignmentMode, FlavorChoice, PodSetAssignment, flavors_of
-from engine.vocabulary.topology import DelayedTopology
+from engine.vocabulary.topology import DelayedTopology, TopologyShortage
 
 _NO_CACHE: Final = "workload requires Topology, but there is no TAS cache information"
 _NO_FLAVOR: Final = "no TAS flavor assigned"
@@ -67,6 +67,7 @@ class TopologyStep:
                 return _with_places(assignment, result.assignments)
             failing, text = next(iter(result.failures.items()))
             assignment = _with_failure(assignment, failing, text, AssignmentMode.PREEMPT, self._groups())
+            assignment = _with_shortage(assignment, failing, question.shortage(failing))
         failures = question.place(on_empty=True).failures
         if failures:
             failing = next(iter(failures))
@@ -263,6 +264,13 @@ def _with_modes(pod_set: PodSetAssignment, mode: AssignmentMode) -> PodSetAssign
         for resource, choice in pod_set.flavors.items()
     }
     return replace(pod_set, flavors=flavors)
+
+
+def _with_shortage(assignment: Assignment, failing: str, shortage: TopologyShortage | None) -> Assignment:
+    pod_sets = tuple(
+        replace(pod_set, shortage=shortage) if pod_set.name == failing else pod_set for pod_set in assignment.pod_sets
+    )
+    return replace(assignment, pod_sets=pod_sets)
 
 
 def _with_failure(

@@ -12,9 +12,9 @@ from engine.topology.matching import NodeConstraints
 from engine.topology.node_inventory import NodeAmounts, with_pod_slot
 from engine.topology.request import TopologyRequest
 from engine.topology.rules import TopologyRules
-from engine.topology.texts import no_domains, no_place
+from engine.topology.texts import no_domains, no_place, shortage_of
 from engine.topology.tree import FlavorTree, LeafDomain, LeafKey
-from engine.vocabulary.topology import HOSTNAME, PlacedPods, TopologyAssignment
+from engine.vocabulary.topology import HOSTNAME, PlacedPods, TopologyAssignment, TopologyShortage
 
 _LEAVES_PLACED_IN_A_STEP: Final = 8
 _LEAVES_TESTED_IN_A_STEP: Final = 256
@@ -87,6 +87,18 @@ class PlacementQuestion:
         except (LevelError, AffinityError):
             return False
         return len(self.units) == 1 or not self.place().failures
+
+    def shortage(self, pod_set: str) -> TopologyShortage | None:
+        """Return how far the free nodes go for a pod set that found no place; None where that is not why."""
+        for unit in self.units:
+            if unit.workers.name != pod_set or unit.workers.error is not None:
+                continue
+            try:
+                counts = self._counts(unit, on_empty=False)
+            except (LevelError, AffinityError):
+                return None
+            return shortage_of(counts, unit.workers.count)
+        return None
 
     def _spend(self, leaves_in_a_step: int) -> None:
         for unit in self.units:

@@ -97,6 +97,10 @@ class TopologyState:
         self._keepers.clear()
         self._singles.clear()
 
+    def flavors(self) -> list[str]:
+        """Return the flavors with a topology, sorted."""
+        return sorted(self._flavors)
+
     def levels(self, flavor: str) -> tuple[str, ...] | None:
         """Return the levels of a TAS flavor, None for any other and for one whose Topology is missing."""
         known = self._flavors.get(flavor)

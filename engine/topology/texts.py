@@ -2,6 +2,7 @@
 
 from engine.topology.counts import DomainCounts, exclusions
 from engine.topology.tree import Domain
+from engine.vocabulary.topology import TopologyShortage
 
 
 def no_place(counts: DomainCounts, count: int, placed: int, level: int) -> str:
@@ -21,6 +22,22 @@ def no_place(counts: DomainCounts, count: int, placed: int, level: int) -> str:
         return text
     listed = ", ".join(sorted(f"{cause}: {leaves}" for cause, leaves in causes.items()))
     return f"{text}. Total nodes: {len(counts.tree.leaves)}; excluded: {listed}"
+
+
+def shortage_of(counts: DomainCounts, needed: int) -> TopologyShortage | None:
+    """Return how far the free nodes go; None if one domain holds all pods, and something else is in the way."""
+    plan = counts.question.plan
+    level = plan.level if plan.is_required else 0
+    held = [slices * plan.slice_size for slices in counts.slices_with_leader[level]]
+    in_all = sum(slices * plan.slice_size for slices in counts.slices[level])
+    if not plan.is_required:  # they may be spread over all domains
+        return TopologyShortage(counts.tree.levels[level], needed, in_all, (), in_all) if in_all < needed else None
+    best = max(range(len(held)), key=lambda index: held[index], default=None)
+    largest = 0 if best is None else held[best]
+    if largest >= needed:
+        return None
+    domain = () if best is None else counts.tree.domains[level][best].values
+    return TopologyShortage(counts.tree.levels[level], needed, largest, domain, in_all)
 
 
 def no_domains(counts: DomainCounts, level: int) -> str:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from engine.vocabulary.flavor_resource import FlavorResource
 from engine.vocabulary.messages import assignment_error, assignment_message
-from engine.vocabulary.topology import DelayedTopology, TopologyAssignment
+from engine.vocabulary.topology import DelayedTopology, TopologyAssignment, TopologyShortage
 
 
 class AssignmentMode(IntEnum):
@@ -55,6 +55,8 @@ class PodSetAssignment:
     error: str | None = None
     topology: TopologyAssignment | None = None
     delayed_topology: DelayedTopology | None = None
+    shortage: TopologyShortage | None = field(default=None, compare=False)
+    """What was free where its quota was there and its nodes were not. For people: nothing is decided by it."""
 
     @property
     def mode(self) -> AssignmentMode:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from config.api.meta import ObjectKey
 from engine.vocabulary.assignment import AssignmentMode, ScanMemory
 from engine.vocabulary.messages import PreemptionReason
-from engine.vocabulary.topology import DelayedTopology, FitCheck, TopologyAssignment
+from engine.vocabulary.topology import DelayedTopology, FitCheck, TopologyAssignment, TopologyShortage
 
 if TYPE_CHECKING:
     from engine.reporting.explanation import NominationExplanation
@@ -55,6 +55,8 @@ class PodSetPrediction:
     topology: TopologyAssignment | None = None
     """Where its pods would go; for a preemption, once the victims are gone."""
     delayed_topology: DelayedTopology | None = None
+    shortage: TopologyShortage | None = field(default=None, compare=False)
+    """What was free where its quota was there and its nodes were not."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,20 @@ class TopologyAssignment:
     domains: tuple[PlacedPods, ...]
 
 
+class TopologyShortage(NamedTuple):
+    """How far the free nodes go for pods that have their quota."""
+
+    level: str
+    """The level of which one domain is to hold them all."""
+    needed: int
+    largest: int
+    """How many pods the domain of that level holds that holds the most."""
+    domain: tuple[str, ...]
+    """That domain; empty where there is none."""
+    in_all: int
+    """How many pods all domains hold together."""
+
+
 class DelayedTopology(StrEnum):
     """How far a pod set is whose nodes are chosen after its quota was reserved."""
 

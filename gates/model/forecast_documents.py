@@ -1,7 +1,10 @@
 """Forecasts as plain data for documents; one shape wherever a forecast, its victims or its cost are printed."""
 
+from collections.abc import Iterable
+
 from config.api.meta import Obj, format_time
 from engine.forecasting.forecast import Cost, Flavors, Forecast, ForecastVictim
+from engine.forecasting.places import PodPlace
 from engine.pod_outlook.values import PodOutlook, PodVictim
 
 
@@ -16,7 +19,33 @@ def forecast_document(forecast: Forecast) -> Obj:
         "borrowing": forecast.borrowing,
         "victims": [victim_document(victim) for victim in forecast.victims],
         "cost": cost_document(forecast.cost),
+        **topology_document(forecast),
     }
+
+
+def topology_document(forecast: Forecast) -> Obj:
+    """Return where the pods would go, and what is fragmented; both empty where no topology has a say."""
+    return {
+        "places": [
+            {"podSet": each.name, "domains": places_document(each.places)} for each in forecast.pod_sets if each.places
+        ],
+        "fragmented": [
+            {
+                "podSet": each.pod_set,
+                "level": each.shortage.level,
+                "needed": each.shortage.needed,
+                "largest": each.shortage.largest,
+                "domain": "/".join(each.shortage.domain),
+                "inAll": each.shortage.in_all,
+            }
+            for each in forecast.shortages
+        ],
+    }
+
+
+def places_document(places: Iterable[PodPlace]) -> list[Obj]:
+    """Return domains with their numbers of pods; a path is written from the highest level down."""
+    return [{"domain": "/".join(place.domain), "pods": place.pods} for place in places]
 
 
 def flavors_document(flavors: Flavors) -> Obj:
@@ -39,6 +68,7 @@ def victim_document(victim: ForecastVictim) -> Obj:
         "reason": victim.reason,
         "preemptionCost": victim.preemption_cost,
         "leavingAlready": victim.in_flight,
+        "places": places_document(victim.places),
     }
 
 

@@ -16,6 +16,7 @@ from gates.model.forecast_documents import (
     flavors_document,
     pod_outlook_document,
     pod_victim_document,
+    topology_document,
     victim_document,
 )
 from gates.model.texts import GATES_NOT_HONOURED, GATES_NOT_KNOWN_YET
@@ -29,7 +30,15 @@ FITS_BORROWING: Final = "FitsWithBorrowing"
 RULED_OUT: Final = "RuledOut"
 
 
-_NOTHING: Final[Obj] = {"victims": [], "missing": [], "largest": None, "pods": None, "notes": []}
+_NOTHING: Final[Obj] = {
+    "victims": [],
+    "missing": [],
+    "largest": None,
+    "pods": None,
+    "notes": [],
+    "places": [],
+    "fragmented": [],
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +138,7 @@ def _worker(prospect: Prospect, now_ns: int) -> Obj:
         "unsuitable": list(outlook.unsuitable) if forecast.verdict is ForecastVerdict.CANNOT else [],
         "largest": _sizes(prospect.sizes),
         "pods": _pods(outlook.pods),
+        **topology_document(forecast),
         "notes": notes,
     }
 

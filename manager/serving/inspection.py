@@ -38,6 +38,7 @@ from manager.serving.feed_rows import FeedRows
 from manager.serving.live_view import LiveSources, LiveView
 from manager.serving.pages import ListPage, PageRequest, Pages
 from manager.serving.questions import QuestionLimits
+from manager.serving.topology_view import TopologyView
 from manager.streaming.event_stream import EventStreams
 from manager.streaming.live_feed import FeedSources, LiveFeed
 from manager.streaming.watched_workloads import WatchedWorkloads
@@ -104,6 +105,7 @@ class Inspector:
         self.pages = Pages(hub, fleet, timeout_ns, clock)
         sources = LiveSources(self._daemon_now, self._worker, timeout_ns, state.decisions, self.thread)
         self.live = LiveView(hub, fleet, self.pages, clock, sources)
+        self.topologies = TopologyView(fleet.links, self.thread)
         self.streams = self._streams()
 
     def _streams(self) -> EventStreams:

@@ -56,11 +56,20 @@ def page_request(request: web.Request) -> PageRequest:
     namespace, slash, name = place.partition("/")
     if len(place) > _LONGEST_PLACE or bool(place) != bool(slash):
         raise BadQuestionError(f"continue {place[:64]!r} is not allowed: must be what an answer said")
-    finished = request.query.get("finished") or "false"
-    if finished not in ("true", "false"):
-        raise BadQuestionError(f"finished {finished[:64]!r} is not allowed: must be true or false")
     after = ObjectKey(namespace, name) if place else None
-    return PageRequest(namespace_of(request), after, limit, finished == "true")
+    return PageRequest(namespace_of(request), after, limit, _switch(request, "finished"))
+
+
+def wants_nodes(request: web.Request) -> bool:
+    """Return whether the lowest level of topologies is asked for."""
+    return _switch(request, "nodes")
+
+
+def _switch(request: web.Request, name: str) -> bool:
+    value = request.query.get(name) or "false"
+    if value not in ("true", "false"):
+        raise BadQuestionError(f"{name} {value[:64]!r} is not allowed: must be true or false")
+    return value == "true"
 
 
 def before_of(request: web.Request) -> Before | None:

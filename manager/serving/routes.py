@@ -12,7 +12,15 @@ from config.api.identifiers import WorkerName
 from manager.planning.api import answer_plan
 from manager.serving.inspection import Inspector
 from manager.serving.pages import ListPage
-from manager.serving.parameters import before_of, key_of, namespace_of, page_request, rank_request, victim_query
+from manager.serving.parameters import (
+    before_of,
+    key_of,
+    namespace_of,
+    page_request,
+    rank_request,
+    victim_query,
+    wants_nodes,
+)
 from manager.serving.responses import answer, in_turn, no_workload, thought, unknown
 from manager.serving.stream_route import stream_route
 
@@ -103,10 +111,19 @@ def _live_routes(inspector: Inspector) -> list[web.RouteDef]:
             return unknown(f"there is no worker {worker}")
         return answer({"now": inspector.now(), "quota": page.items, "continue": _place(page)})
 
+    async def topology(request: web.Request) -> web.Response:
+        worker = WorkerName(request.match_info["worker"])
+        found = await inspector.topologies.document(worker, with_lowest=wants_nodes(request))
+        if found is None:
+            return unknown(f"there is no worker {worker}")
+        now = inspector.now()
+        return await thought(inspector.thread, lambda: {"now": now, **found})
+
     slots = inspector.questions.lists
     return [
         web.get("/v1/top", in_turn(slots, top)),
         web.get("/v1/workers/{worker}/quota", in_turn(slots, quota)),
+        web.get("/v1/workers/{worker}/topology", in_turn(slots, topology)),
     ]
 
 

@@ -6,6 +6,7 @@ from typing import Final
 from config.api.meta import Obj
 from config.types.syntax import printable
 from manager.cli.ask.next_sentences import ONLY_THE_DAEMON, next_sentence, state_message, state_sentence
+from manager.cli.ask.topology_sentences import fragmentation_sentences, place_sentences, victim_places
 from manager.cli.conventions.ages import age
 from manager.cli.conventions.output import TableColumn, table
 from manager.cli.conventions.terminal import TerminalScreen, Tone
@@ -139,7 +140,11 @@ def _details(worker: Obj, now: str) -> Iterator[str]:
     elif forecast is not None:
         if _is_refusal(forecast) and forecast["message"] not in ("", replica_sentence(worker["replica"])):
             yield f"{forecast['verdict'].lower()}: {forecast['message']}"
-        yield from (f"would preempt {victim_sentence(victim, now)}" for victim in forecast["victims"])
+        yield from fragmentation_sentences(forecast)
+        yield from (
+            f"would preempt {victim_sentence(victim, now)}{victim_places(victim)}" for victim in forecast["victims"]
+        )
+        yield from place_sentences(forecast)
     if pods is not None:
         yield f"pods: {pods_sentence(pods)}"
         yield from (f"would evict pod {pod_victim_sentence(victim, now)}" for victim in pods["victims"])

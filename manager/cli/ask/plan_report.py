@@ -1,11 +1,12 @@
 """The screen of `turnstile plan`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from config.api.meta import Obj
 from config.types.syntax import printable
 from manager.cli.ask.listings import flavors_cell
+from manager.cli.ask.topology_sentences import fragmentation_sentences, place_sentences, victim_places
 from manager.cli.conventions.ages import span
 from manager.cli.conventions.output import TableColumn, table
 from manager.cli.conventions.terminal import TerminalScreen, Tone
@@ -63,12 +64,20 @@ def _ending(plan: Obj, *, is_wide: bool) -> list[str]:
     if plan["largest"]["withoutPreemption"] is not None:
         lines.append(f"largest: {_largest(plan['largest'])}")
     for worker in plan["workers"]:
-        lines += [f"{worker['name']}: {note}" for note in worker["notes"]]
+        told = (*fragmentation_sentences(worker), *_freed(worker), *place_sentences(worker), *worker["notes"])
+        lines += [f"{worker['name']}: {each}" for each in told]
     if is_wide:
         lines += [f"note: {remark}" for remark in plan["remarks"]]
     else:
         lines += [f"note: {remark}" for remark in plan["remarks"][:-1]]  # the last one is always the same
     return [printable(line) for line in lines]
+
+
+def _freed(worker: Obj) -> Iterator[str]:
+    """Yield what the victims leave, where the job gets a block by their going."""
+    for victim in worker["victims"]:
+        if victim.get("places"):
+            yield f"victim {victim['workload']}{victim_places(victim)}"
 
 
 def _largest(largest: Obj) -> str:

@@ -10,6 +10,7 @@ from config.api.meta import Obj
 from config.types.syntax import printable
 from manager.cli.ask.listings import listing_of
 from manager.cli.ask.sources import AnswerSource
+from manager.cli.ask.topology_report import topology_report
 from manager.cli.conventions.errors import BadInputError
 from manager.cli.conventions.hub import namespace_of
 from manager.cli.conventions.optiongroups import with_option_groups
@@ -28,6 +29,7 @@ class StatusSubject(StrEnum):
     WORKERS = "workers"
     GATES = "gates"
     FORECASTS = "forecasts"
+    TOPOLOGY = "topology"
 
 
 _SUBJECTS: Final = f"[{'|'.join(StatusSubject)}]"
@@ -38,22 +40,40 @@ def status(
     subject: Annotated[
         StatusSubject | None, typer.Argument(metavar=_SUBJECTS, help="What to list; by default, only counts.")
     ] = None,
+    worker: Annotated[
+        str | None, typer.Argument(metavar="WORKER", help="The worker whose topology is shown.", show_default=False)
+    ] = None,
     *,
     scope: NamespaceScope,
+    nodes: Annotated[bool, typer.Option("--nodes", help="Show the lowest level of a topology as well.")] = False,
     finished: Annotated[bool, typer.Option("--finished", help="List finished Workloads as well.")] = False,
     presentation: Presentation,
     watching: Watching,
     connection: ConfiguredDaemonOptions,
 ) -> None:
-    """Show workers, Workloads, gates and forecasts. Asks the daemon, or the hub if no daemon answers."""
+    """Show workers, Workloads, gates and forecasts. Asks the daemon, or the hub if no daemon answers.
+
+    With `topology WORKER`: what is free and used in the domains of the worker's topologies, level by level. Only a
+    daemon knows that, of workers with `topology: true`.
+    """
     if finished and subject is not StatusSubject.WORKLOADS:
         raise BadInputError("--finished is about Workloads; use it with `turnstile status workloads`")
+    if (subject is StatusSubject.TOPOLOGY) != (worker is not None):
+        raise BadInputError("a topology is that of one worker; use `turnstile status topology WORKER`")
+    if nodes and worker is None:
+        raise BadInputError("--nodes is about a topology; use it with `turnstile status topology WORKER`")
     form = presentation.output if subject else presentation.without_names(_NAMED)
+    from manager.cli.conventions.daemon import daemon_of
+
     source = AnswerSource(connection)
     is_overview = subject is None and scope.namespace is None
     namespace = None if is_overview else namespace_of(scope, connection)
 
     def fetch() -> TableView | Report:
+        if worker is not None:
+            query = {"nodes": "true"} if nodes else None
+            found = daemon_of(connection).ask("workers", worker, "topology", query=query)
+            return topology_report({"source": "daemon", **found})
         answer = source.ask(subject or "overview", namespace=namespace, finished=finished)
         if subject is None:
             return _overview(answer)

@@ -11,8 +11,10 @@ from engine.forecasting.forecast import ForecastVerdict
 from engine.vocabulary.effort import Effort
 from localcluster.access.auth import Allow
 from manager.models.observation import Observation
+from tests.integration.orchestrator.commands import command
 from tests.integration.orchestrator.forecasting import QUEUE, passing, record, result
 from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, Obj
+from tests.integration.orchestrator.planning import plan, planned, urgent_job
 from tests.integration.orchestrator.poisoning import write_past_validation
 from tests.integration.orchestrator.topologies import (
     add_node,
@@ -203,3 +205,77 @@ def observation_of(world: World) -> Observation:
     found = world.running_daemon().fleet.links[W1].observation
     assert found is not None
     return found
+
+
+async def test_explain_says_where_the_pods_would_go_and_what_the_victims_leave(tmp_path: Path) -> None:
+    async with with_topology(tmp_path, worker={"weight": 2}) as world:
+        worker = world["w1"]
+        own(worker, "low", 6, required="rack")
+        await admitted(world, "low")
+        own(worker, "mid", 4, priority=5, required="rack")
+        await admitted(world, "mid")
+        world.submit_ownerless("wl", podSets=pod_sets(6, required="rack"), priority=100)
+        said = await forecast(world)
+        assert said["places"] == [
+            {"podSet": "main", "domains": [{"domain": "b1/r1/h11", "pods": 4}, {"domain": "b1/r1/h12", "pods": 2}]}
+        ]
+        (victim,) = said["victims"]
+        assert victim["places"] == said["places"][0]["domains"]
+        assert said["fragmented"] == [
+            {"podSet": "main", "level": "rack", "needed": 6, "largest": 4, "domain": "b1/r2", "inAll": 6}
+        ]
+        result = await command(world, tmp_path / "s", "explain", "team/wl")
+        screen = result.stdout
+        assert "pod set main fits by quota; the largest free rack has room for 4 of 6 pods (b1/r2)" in screen
+        assert "priority 0" in screen
+        assert "leaves b1/r1/h11: 4, b1/r1/h12: 2" in screen
+        assert "places pod set main on b1/r1/h11: 4, b1/r1/h12: 2" in screen
+
+
+async def test_a_plan_says_where_and_what_is_fragmented(tmp_path: Path) -> None:
+    async with with_topology(tmp_path) as world:
+        for name in ("one", "two"):
+            own(world["w1"], name, 5, priority=1000, required="rack")
+            await admitted(world, name)
+        document = urgent_job(cpu=1, pods=4)
+        template = document["spec"]["template"]
+        template.setdefault("metadata", {})["annotations"] = {"kueue.x-k8s.io/podset-required-topology": "rack"}
+        result = await planned(world, tmp_path, document)
+        assert "w1: pod set main fits by quota; the largest free rack has room for 3 of 4 pods (b1/r1)" in result.stdout
+        document["spec"] |= {"parallelism": 3, "completions": 3}
+        (worker,) = (await plan(world, tmp_path, document))["workers"]
+        assert (worker["verdict"], worker["fragmented"]) == ("Fits", [])
+        assert worker["places"] == [{"podSet": "main", "domains": [{"domain": "b1/r1/h12", "pods": 3}]}]
+
+
+async def test_the_tree_of_a_worker_shows_what_is_free_on_each_level(tmp_path: Path) -> None:
+    async with with_topology(tmp_path) as world:
+        worker = world["w1"]
+        own(worker, "low", 6, required="rack")
+        await admitted(world, "low")
+        add_pod(worker, "daemon", "h21", 1)
+        await world.settled()
+        told = await command(world, tmp_path / "s", "status", "topology", "w1", "-o", "json")
+        (flavor,) = json.loads(told.stdout)["flavors"]
+        assert (flavor["flavor"], flavor["levels"]) == ("f", ["block", "rack", "kubernetes.io/hostname"])
+        free = {
+            each["domain"]: (each["nodes"], each["free"]["cpu"], each["used"].get("cpu")) for each in flavor["domains"]
+        }
+        assert free == {"b1": (4, "9", "6"), "b1/r1": (2, "2", "6"), "b1/r2": (2, "7", None)}
+        (tmp_path / "s").unlink(missing_ok=True)
+        screen = await command(world, tmp_path / "s", "status", "topology", "w1", "--nodes")
+        rows = [line.split() for line in screen.stdout.splitlines()]
+        assert ["b1/r1/h12", "kubernetes.io/hostname", "1", "cpu", "2/4", "cpu", "2,", "pods", "2", "-"] in rows
+        for words, problem in ((("topology",), "a topology is that of one worker"), (("--nodes",), "--nodes is about")):
+            (tmp_path / "s").unlink(missing_ok=True)
+            refused = await command(world, tmp_path / "s", "status", *words)
+            assert (refused.exit_code, problem in refused.stderr) == (2, True), refused.stderr
+        (tmp_path / "s").unlink(missing_ok=True)
+        unknown = await command(world, tmp_path / "s", "status", "topology", "w9")
+        assert (unknown.exit_code, "there is no worker w9" in unknown.stderr) == (2, True), unknown.stderr
+
+
+async def test_a_worker_of_which_no_topology_is_followed_says_how_to_change_that(tmp_path: Path) -> None:
+    async with with_topology(tmp_path, worker={"topology": False}) as world:
+        told = await command(world, tmp_path / "s", "status", "topology", "w1")
+        assert "apply deploy/rbac/worker-topology.yaml on the worker and set `topology: true`" in told.stdout
