@@ -4,7 +4,7 @@ A worker that does not answer in time loses only its own answer. The same fields
 """
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from config.api.identifiers import WorkerName
@@ -30,10 +30,14 @@ from manager.clusters.access import AccessLoader, WorkerKubeconfigSource, known_
 from manager.clusters.kueue_detection import KueueDetector
 from manager.clusters.worker_table import listed_traits, resolve_config
 from manager.models.model_watches import FOLLOWED_KINDS
+from manager.models.topology_watches import FOLLOWED_KINDS as FOLLOWED_FOR_TOPOLOGY
+from manager.models.topology_watches import NOT_FOLLOWED
+from manager.models.topology_watches import ROLE as TOPOLOGY_ROLE
 from manager.planning.hubside import HubSide
 from manager.planning.planner import Planner, PlanningView, PlanRules
 from manager.process.supervision import Misunderstood, per_cluster
-from workerclient.base.errors import ClusterError
+from workerclient.base.errors import ClusterError, Forbidden, NotFound
+from workerclient.base.kind import ApiKind
 from workerclient.cluster import ClientContext, ClusterClient
 from workerclient.wire.skew import Skew
 
@@ -57,9 +61,11 @@ class ListedWorkers:
         context: ClientContext,
         seconds: float,
         with_pods: Collection[WorkerName] = (),
+        with_topology: Collection[WorkerName] = (),
     ) -> None:
         self._sources = sources
         self._with_pods = with_pods
+        self._with_topology = with_topology
         self._kinds = kinds
         self._loader = loader
         self._kueues = kueues
@@ -100,11 +106,8 @@ class ListedWorkers:
                 return PlanningView(None, f"it {NO_DESCRIPTION}")
             detected = detected_configuration(kueue, given)
             cluster = ObservedCluster(detected or given or load_kueue_configuration(None))
-            for kind in FOLLOWED_KINDS:
-                async for page in client.resource(kind).pages(patience=_PATIENCE):
-                    for identity, raw in page.items:
-                        value = cluster.read(kind.kind, raw)
-                        cluster.put(kind.kind, identity.key.namespace, identity.key.name, value)
+            await _list_into(cluster, client, FOLLOWED_KINDS)
+            cluster.observe_topology(await self._topology_gap(name, cluster, client))
             known = Findings(
                 knows_gates=kueue.knows_gates,
                 configured=agreed(switches_gates(given), kueue.gates_switched),
@@ -118,6 +121,26 @@ class ListedWorkers:
             )
         finally:
             await client.close()
+
+    async def _topology_gap(self, name: WorkerName, cluster: ObservedCluster, client: ClusterClient) -> str:
+        """List what decides where pods go, and return why it is not known; an empty text if it is."""
+        if name not in self._with_topology:
+            return NOT_FOLLOWED
+        try:
+            await _list_into(cluster, client, FOLLOWED_FOR_TOPOLOGY)
+        except (Forbidden, NotFound) as error:
+            return f"{error}; apply {TOPOLOGY_ROLE} on the worker"
+        except ValueError as error:
+            return str(error)
+        return ""
+
+
+async def _list_into(cluster: ObservedCluster, client: ClusterClient, kinds: Iterable[ApiKind]) -> None:
+    for kind in kinds:
+        async for page in client.resource(kind).pages(patience=_PATIENCE):
+            for identity, raw in page.items:
+                value = cluster.read(kind.kind, raw)
+                cluster.put(kind.kind, identity.key.namespace, identity.key.name, value)
 
 
 def certain_skew_ns(skew: Skew | None) -> int:
@@ -140,8 +163,9 @@ async def listed_planner(
     loader = AccessLoader(hub, configuration)
     kinds = {kind.gvk: kind for kind in job_kinds(configuration.jobs)}
     with_pods = {worker.name for worker in configuration.workers if worker.pod_forecast}
+    with_topology = {worker.name for worker in configuration.workers if worker.topology}
     sources = known_sources(configuration, clusters)
-    workers = ListedWorkers(sources, kinds, loader, kueues, context, seconds, with_pods)
+    workers = ListedWorkers(sources, kinds, loader, kueues, context, seconds, with_pods, with_topology)
     traits = listed_traits(configuration, clusters)
     side = HubSide(hub, configuration.hub.controller_name, lambda config: resolve_config(config, traits))
     rules = PlanRules(kinds, decides, policies, lambda name: traits.get(name, WorkerTraits()))

@@ -1,20 +1,23 @@
 """Where pods go on a worker with Topologies: forecast before a gate opens, and held against what Kueue does."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from config.api.meta import ObjectKey
 from engine.forecasting.forecast import ForecastVerdict
 from engine.vocabulary.effort import Effort
 from localcluster.access.auth import Allow
+from manager.cli.app import app
 from manager.models.observation import Observation
 from tests.integration.orchestrator.commands import command
 from tests.integration.orchestrator.forecasting import QUEUE, passing, record, result
 from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, Obj
-from tests.integration.orchestrator.planning import plan, planned, urgent_job
+from tests.integration.orchestrator.planning import plan, plan_of, planned, urgent_job, write, write_configuration
 from tests.integration.orchestrator.poisoning import write_past_validation
 from tests.integration.orchestrator.topologies import (
     add_node,
@@ -279,3 +282,19 @@ async def test_a_worker_of_which_no_topology_is_followed_says_how_to_change_that
     async with with_topology(tmp_path, worker={"topology": False}) as world:
         told = await command(world, tmp_path / "s", "status", "topology", "w1")
         assert "apply deploy/rbac/worker-topology.yaml on the worker and set `topology: true`" in told.stdout
+
+
+@pytest.mark.parametrize(("follows", "verdict"), [(True, "Fits"), (False, "Unsupported")])
+async def test_a_plan_without_a_daemon_lists_nodes_and_pods_too(tmp_path: Path, follows: bool, verdict: str) -> None:
+    async with with_topology(tmp_path) as world:
+        workers = [{"name": "w1", "topology": follows}]
+        configuration = write_configuration(world, tmp_path / "turnstile.yaml", workers=workers)
+        document = urgent_job(cpu=1, pods=4)
+        template = document["spec"]["template"]
+        template.setdefault("metadata", {})["annotations"] = {"kueue.x-k8s.io/podset-required-topology": "rack"}
+        file = write(tmp_path / "job.yaml", document)
+        words = ("plan", "-f", str(file), "--config", str(configuration), "-o", "json")
+        answer = await asyncio.to_thread(CliRunner().invoke, app, words)
+        (worker,) = plan_of(answer.stdout)["workers"]
+        assert worker["verdict"] == verdict
+        assert ("worker-topology.yaml" in worker["message"]) is not follows
