@@ -5,11 +5,12 @@ from pathlib import Path
 
 from tests.screens.planning import examining, planning, planning_pods
 from tests.screens.top import watching
+from tests.screens.topologies import topologies
 from tests.screens.training import training
 
 Scene = Callable[[Path], Awaitable[dict[str, str]]]
 
-SCENES: tuple[Scene, ...] = (training, planning, planning_pods, examining)
+SCENES: tuple[Scene, ...] = (training, planning, planning_pods, topologies, examining)
 _ROOT = Path(__file__).resolve().parents[2]
 PAGE = _ROOT / "docs" / "cli.md"
 """The page that shows every screen."""
