@@ -1,8 +1,7 @@
 """One scheduling cycle of one tree of cohorts: nominate every head on the state at its start, then process in order.
 
-What is processed uses up room and victims for those that come later. The cluster model is changed while the cycle is
-thought through and put back exactly: a cycle only says what should be done. Trees influence each other only where they
-share nodes; those are handed in together.
+What is processed uses up room and victims for those that come later. The model is changed while the cycle is thought
+through and put back exactly: a cycle only says what should be done. Trees that share nodes are handed in together.
 """
 
 from collections.abc import Mapping, Sequence

@@ -27,6 +27,7 @@ from engine.search.search import PreemptionTarget
 from engine.vocabulary.assignment import AssignmentMode, ScanMemory
 from engine.vocabulary.decision import Outcome, Prediction, Victim
 from engine.vocabulary.errors import FieldError, InvalidObjectError
+from engine.vocabulary.topology import TopologyShortage
 
 _MAX_CYCLES: Final = 64
 _FEW: Final = 4
@@ -45,6 +46,8 @@ class _Course:
     message: str = ""
     """Of the first cycle that preempted anything."""
     preempting: HeadVerdict | None = None
+    shortages: dict[str, TopologyShortage | None] = field(default_factory=dict)
+    """How far free nodes went in that cycle, by pod set."""
     labels: tuple[str, ...] = ()
     leaving: list[tuple[PreemptionTarget, ...]] = field(default_factory=list)
     """Who was preempted together, cycle by cycle."""
@@ -52,6 +55,8 @@ class _Course:
     def note(self, verdict: HeadVerdict) -> None:
         """Take note of a cycle that preempts."""
         self.message = self.message or verdict.message
+        if self.preempting is None:
+            self.shortages = {each.name: each.shortage for each in verdict.assignment.pod_sets}
         self.preempting = verdict
         self.leaving.append(verdict.targets)
         self.victims |= {target.workload.key: target.as_victim() for target in verdict.targets}
@@ -84,7 +89,10 @@ class _Course:
             message=message,
             cluster_queue=self.entry.queue.name,
             mode=assignment.mode,
-            pod_sets=tuple(map(pod_set_prediction, assignment.pod_sets)),
+            pod_sets=tuple(
+                replace(pod_set_prediction(each), shortage=self.shortages.get(each.name, each.shortage))
+                for each in assignment.pod_sets
+            ),
             reduced_counts=reduced_counts(self.entry, assignment),
             borrowing=None if assignment.mode is AssignmentMode.NO_FIT else assignment.borrowing,
             victims=tuple(sorted(self.victims.values())),
