@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from engine.cluster.model import ClusterModel
 from engine.objects.workloads import AdmittedWorkload
@@ -11,7 +10,8 @@ from engine.vocabulary.decision import PodSetPrediction
 from engine.vocabulary.topology import TopologyShortage
 
 
-class PodPlace(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class PodPlace:
     """A domain of the lowest level, and how many pods it holds."""
 
     domain: tuple[str, ...]

@@ -26,7 +26,8 @@ class TopologyAssignment:
     domains: tuple[PlacedPods, ...]
 
 
-class TopologyShortage(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class TopologyShortage:
     """How far the free nodes go for pods that have their quota."""
 
     level: str
