@@ -211,13 +211,13 @@ def observation_of(world: World) -> Observation:
 
 
 async def test_explain_says_where_the_pods_would_go_and_what_the_victims_leave(tmp_path: Path) -> None:
-    async with with_topology(tmp_path, worker={"weight": 2}) as world:
+    async with with_topology(tmp_path, gates={"non_preempting_grace": "300s"}) as world:
         worker = world["w1"]
         own(worker, "low", 6, required="rack")
         await admitted(world, "low")
         own(worker, "mid", 4, priority=5, required="rack")
         await admitted(world, "mid")
-        world.submit_ownerless("wl", podSets=pod_sets(6, required="rack"), priority=100)
+        submit(world, "wl", 6, priority=100, required="rack")
         said = await forecast(world)
         assert said["places"] == [
             {"podSet": "main", "domains": [{"domain": "b1/r1/h11", "pods": 4}, {"domain": "b1/r1/h12", "pods": 2}]}
