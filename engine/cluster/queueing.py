@@ -18,11 +18,11 @@ from engine.requests.requests import workload_request
 from engine.vocabulary.decision import Outcome
 from engine.vocabulary.messages import (
     FAILED_ADMISSION_CHECKS,
-    NAMESPACE_MISMATCH,
     cluster_queue_inactive,
     cluster_queue_missing,
     local_queue_inactive,
     local_queue_missing,
+    namespace_mismatch,
     namespace_missing,
 )
 
@@ -34,6 +34,9 @@ class QueueRefusal:
     outcome: Outcome
     message: str
     cluster_queue: str = ""
+    is_about_namespace: bool = False
+    """Its namespace does not exist, or the ClusterQueue does not select it."""
+    is_namespace_mismatch: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +67,9 @@ def enter_as_head(model: ClusterModel, workload: PendingWorkload) -> NominatedWo
     queue = find_queue(model, workload)
     if isinstance(queue, QueueRefusal):
         return queue
-    refusal = _why_inadmissible(model, workload, queue)
+    refusal = _why_inadmissible(model, workload, queue) or _why_not_in_namespace(model, workload, queue)
     if refusal is not None:
-        return QueueRefusal(Outcome.INADMISSIBLE, refusal, queue.name)
+        return refusal
     request = workload_request(workload.raw, model.request_context(workload.key.namespace))
     if request.inadmissible is not None:
         return QueueRefusal(Outcome.INADMISSIBLE, request.inadmissible, queue.name)
@@ -113,16 +116,28 @@ def _why_backing_off(raw: Mapping[str, Any], now_ns: int) -> str | None:
     return None
 
 
-def _why_inadmissible(model: ClusterModel, workload: PendingWorkload, queue: ClusterQueue) -> str | None:
+def _why_inadmissible(model: ClusterModel, workload: PendingWorkload, queue: ClusterQueue) -> QueueRefusal | None:
     checks = (workload.raw.get("status") or {}).get("admissionChecks") or ()
     if any(check.get("state") in ("Retry", "Rejected") for check in checks):
-        return FAILED_ADMISSION_CHECKS
+        return QueueRefusal(Outcome.INADMISSIBLE, FAILED_ADMISSION_CHECKS, queue.name)
     if not queue.is_active:
-        return cluster_queue_inactive(queue.name)
-    namespace = workload.key.namespace
+        return QueueRefusal(Outcome.INADMISSIBLE, cluster_queue_inactive(queue.name), queue.name)
+    return None
+
+
+def _why_not_in_namespace(model: ClusterModel, workload: PendingWorkload, queue: ClusterQueue) -> QueueRefusal | None:
+    namespace, is_capitalized = workload.key.namespace, _capitalizes(model)
     labels = model.namespace_labels(namespace)
     if labels is None:
-        return namespace_missing(namespace)
+        message = namespace_missing(namespace, is_capitalized=is_capitalized)
+        return QueueRefusal(Outcome.INADMISSIBLE, message, queue.name, is_about_namespace=True)
     if not matches_selector(queue.existing_spec.namespace_selector, labels):
-        return NAMESPACE_MISMATCH
+        message = namespace_mismatch(is_capitalized=is_capitalized)
+        return QueueRefusal(
+            Outcome.INADMISSIBLE, message, queue.name, is_about_namespace=True, is_namespace_mismatch=True
+        )
     return None
+
+
+def _capitalizes(model: ClusterModel) -> bool:
+    return model.configuration.profile.switches.capitalizes_namespace_texts

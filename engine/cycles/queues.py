@@ -98,6 +98,13 @@ class Queues:
         fresh.memory = item.memory
         queue.requeue(fresh, reason, now_ns)
 
+    def forget_scan(self, key: ObjectKey) -> None:
+        """Let the next scan of a waiting workload start over, as a write on its object does."""
+        queue = self._queue_of(key)
+        item = queue.find(key) if queue is not None else None
+        if item is not None:
+            item.memory = None
+
     def requeue_unwritten(self, key: ObjectKey, now_ns: int) -> None:
         """Take back a workload whose admission could not be written."""
         workload = self._model.workload(key)

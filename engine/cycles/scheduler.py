@@ -32,7 +32,6 @@ from engine.reporting.status_writes import StatusWrite, write
 from engine.search.expiry import ExpiryTimers
 from engine.search.ties import Choices
 from engine.vocabulary.gate_dialect import GateDialect
-from engine.vocabulary.messages import NAMESPACE_MISMATCH
 
 MAX_ORDERS: Final = 720
 """So many ways through the ties of one tree in one cycle are followed."""
@@ -42,6 +41,8 @@ _KINDS: Final = (
     *("Cohort", "ClusterQueue", "LocalQueue", "Workload"),
 )
 """What is observed, in the order in which a start takes it: no workload comes before its place is there."""
+
+_REWORDED: Final = "Kueue words shortages by chance, and a new wording makes the scan of flavors start over for"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,8 @@ class CycleResult:
     writes: tuple[StatusWrite, ...]
     labels: tuple[str, ...] = ()
     """`ambiguous: …`, `unsupported: …` and other circumstances that the answer rests on."""
+    rewords: bool = False
+    """Whether a status was written anew only because chance worded it otherwise."""
 
 
 class Scheduler:
@@ -191,10 +194,16 @@ class Scheduler:
         picks = choices or Choices()
         # All are decided on the state at the start: flavors of other trees may share hosts with those of this one.
         decided = [self._decide(heads, now_ns, picks, max_orders, labels) for heads in self._sharing_nodes(trees)]
+        rewords = False
         for verdicts in decided:
             for verdict in sorted(verdicts, key=lambda verdict: verdict.position):
                 writer.carry_out(verdict)
-        return CycleResult(self.cycle_number, now_ns, writer.entries, writer.writes, tuple(labels))
+                if self._may_write_otherwise(verdict, writer):
+                    labels.append(f"ambiguous: {_REWORDED} {verdict.head.key}")
+                    if picks(2):
+                        rewords = True
+                        self.queues.forget_scan(verdict.head.key)
+        return CycleResult(self.cycle_number, now_ns, writer.entries, writer.writes, tuple(labels), rewords)
 
     def withdraw(self, key: ObjectKey, now_ns: int) -> None:
         """Take back an admission that could not be written: the workload is tried again."""
@@ -239,7 +248,7 @@ class Scheduler:
             return None  # admitted already; the queue has not heard of it yet
         entry = enter_as_head(self.model, item.workload)
         if isinstance(entry, QueueRefusal):
-            is_mismatch = entry.message == NAMESPACE_MISMATCH
+            is_mismatch = entry.is_namespace_mismatch
             reason = RequeueReason.NAMESPACE_MISMATCH if is_mismatch else RequeueReason.GENERIC
             return RefusedHead(item, cluster_queue, entry.message, reason)
         return entry
@@ -263,6 +272,14 @@ class Scheduler:
             return possible[0]
         labels.append(f"ambiguous: {_what_differs(possible)}")
         return possible[choices(len(possible))]
+
+    def _may_write_otherwise(self, verdict: HeadVerdict, writer: CycleWriter) -> bool:
+        """Return whether only a wording that is left to chance decides if a workload's scan goes on or starts over."""
+        if not self.model.configuration.profile.switches.words_shortages_at_random:
+            return False
+        is_random = any(pod_set.may_be_worded_otherwise for pod_set in verdict.assignment.pod_sets)
+        goes_on = verdict.memory is not None and verdict.memory.has_untried_flavors
+        return is_random and goes_on and verdict.requeue is not None and not writer.writes[-1].changes_status
 
     def _note_backoff(self, key: ObjectKey, raw: Mapping[str, Any], now_ns: int) -> None:
         requeue_at = ((raw.get("status") or {}).get("requeueState") or {}).get("requeueAt")

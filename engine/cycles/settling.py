@@ -21,7 +21,7 @@ from engine.requests.resource_checks import outside_limit_ranges
 from engine.search.gating import CLOSED
 from engine.vocabulary.features import FeatureGates
 from engine.vocabulary.gate_dialect import GateDialect
-from engine.vocabulary.messages import NAMESPACE_MISMATCH, local_queue_inactive, local_queue_missing, namespace_missing
+from engine.vocabulary.messages import local_queue_inactive, local_queue_missing
 
 _PENDING_EVALUATION = "Workload is pending evaluation in the scheduling queue"
 _GATE_CLEARED = "AdmissionGatedBy cleared, waiting for quota reservation"
@@ -211,7 +211,7 @@ def _misconfiguration(model: ClusterModel, workload: PendingWorkload, raw: Mappi
     """Return why the workload could not be nominated; unlike the scheduler, the controller adjusts no resources."""
     namespace = workload.key.namespace
     entry = enter_as_head(model, workload)
-    if isinstance(entry, QueueRefusal) and entry.message in (NAMESPACE_MISMATCH, namespace_missing(namespace)):
+    if isinstance(entry, QueueRefusal) and entry.is_about_namespace:
         return entry.message
     context = model.request_context(namespace)
     request = workload_request(raw, replace(context, limit_ranges=NO_LIMIT_RANGES, runtime_overheads={}))

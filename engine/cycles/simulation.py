@@ -230,4 +230,4 @@ class Simulator:
 def _changes(step: CycleStep, before: QueueContents) -> bool:
     """Return whether a cycle or what followed from it made a difference."""
     writes = (*step.cycle.writes, *step.released)
-    return step.queues != before or any(change.changed_conditions for change in writes)
+    return step.queues != before or step.cycle.rewords or any(change.changed_conditions for change in writes)

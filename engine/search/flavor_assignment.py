@@ -109,7 +109,13 @@ class FlavorAssigner:
             if not member.requests and len(members) > 1:
                 flavors = self._topology_choices(found.choices)
             assignment = PodSetAssignment(
-                member.name, member.count, flavors, member.requests, tuple(found.reasons), found.error
+                member.name,
+                member.count,
+                flavors,
+                member.requests,
+                tuple(found.reasons),
+                found.error,
+                found.may_be_worded_otherwise,
             )
             state.book(assignment, self.table)
             complete = complete and found.error is None and bool(flavors or not member.requests)
@@ -136,7 +142,10 @@ class FlavorAssigner:
                 continue
             found = self._find_flavor(members, group, resource, requests, booked)
             if found.error is not None or not found.choices:
-                return FoundFlavors(reasons=found.reasons, error=found.error)
+                others = requests.keys() - group.resources
+                is_one_of_several = found.may_be_worded_otherwise or bool(others)
+                return FoundFlavors({}, found.reasons, found.error, is_one_of_several)
+            result.may_be_worded_otherwise |= found.may_be_worded_otherwise
             result.choices.update(found.choices)
             result.reasons.extend(found.reasons)
         return result
@@ -171,7 +180,10 @@ class FlavorAssigner:
                 if self.trace is not None:
                     self.trace.unsuitable([member.name for member in members], flavor, reason)
                 continue
-            if scan.offer(*self._grade_flavor(members, flavor, covered, requests, booked, scan.reasons)):
+            known = len(scan.reasons)
+            grade, choices = self._grade_flavor(members, flavor, covered, requests, booked, scan.reasons)
+            scan.count_reasons(grade.possibility, len(scan.reasons) - known)
+            if scan.offer(grade, choices):
                 break
         return scan.result(is_last=scan.attempted == len(group.flavors) - 1)
 

@@ -46,6 +46,8 @@ class FoundFlavors:
     choices: dict[str, FlavorChoice] = field(default_factory=dict)
     reasons: list[str] = field(default_factory=list)
     error: str | None = None
+    may_be_worded_otherwise: bool = False
+    """Whether another order of the resources may end before all reasons are known."""
 
 
 class FlavorScan:
@@ -55,6 +57,7 @@ class FlavorScan:
         self._fungibility = fungibility
         self._switches = switches
         self._has_fungibility = has_fungibility
+        self._is_cut_by_chance = False
         self._choices: dict[str, FlavorChoice] = {}
         self._grade: Grade | None = None
         self.attempted = LAST_FLAVOR_TRIED
@@ -88,7 +91,12 @@ class FlavorScan:
                 for resource, choice in choices.items()
             }
         fits = self._grade is not None and self._grade.possibility is Possibility.FIT
-        return FoundFlavors(choices, [] if fits else self.reasons)
+        return FoundFlavors(choices, [] if fits else self.reasons, may_be_worded_otherwise=self._is_cut_by_chance)
+
+    def count_reasons(self, possibility: Possibility, reasons: int) -> None:
+        """Take note of how many resources of one flavor lack, and what is the worst of them."""
+        if possibility is Possibility.NO_FIT and reasons > 1:
+            self._is_cut_by_chance = True
 
 
 def should_try_next(grade: Grade, fungibility: FlavorFungibility) -> bool:

@@ -55,6 +55,15 @@ class Switches:
         "are answered as unsupported",
     )
 
+    words_shortages_at_random: bool = _switch(
+        "0.15:on 0.18.5:off 0.19.0:on 0.19.1:off",
+        "what lacks in a flavor is listed up to the first resource that can never fit, in random order; as every new "
+        "wording is written, and every write makes the workload's scan of flavors start over, cycles depend on it",
+    )
+    capitalizes_namespace_texts: bool = _switch(
+        "0.15:on 0.19.0:off", "what is said of a namespace that is missing or does not match begins with a capital"
+    )
+
     crashes_without_cohort: bool = _switch(
         "0.15:on 0.18:off",
         "fair sharing makes Kueue crash when a ClusterQueue without cohort cannot preempt enough of its own workloads",

@@ -53,6 +53,8 @@ class PodSetAssignment:
     requests: Mapping[str, int]
     reasons: tuple[str, ...] = ()
     error: str | None = None
+    may_be_worded_otherwise: bool = False
+    """Versions of Kueue that stop at the first resource that can never fit may give only some of the reasons."""
     topology: TopologyAssignment | None = None
     delayed_topology: DelayedTopology | None = None
     shortage: TopologyShortage | None = field(default=None, compare=False)

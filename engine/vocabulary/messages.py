@@ -12,7 +12,6 @@ from config.api.quantity import format_amount, format_request
 
 UNKNOWN: Final = "UNKNOWN"
 FAILED_ADMISSION_CHECKS: Final = "The workload has failed admission checks"
-NAMESPACE_MISMATCH: Final = "workload namespace doesn't match ClusterQueue selector"
 OVERLAPPING_TARGETS: Final = "Workload has overlapping preemption targets with another workload"
 FITS_AFTER_PREEMPTIONS: Final = f"{OVERLAPPING_TARGETS}, but will fit after these preemptions complete"
 NO_LONGER_FITS: Final = "Workload no longer fits after processing another workload"
@@ -67,9 +66,17 @@ def local_queue_inactive(name: str) -> str:
     return f"LocalQueue {name} is inactive"
 
 
-def namespace_missing(namespace: str) -> str:
+def namespace_mismatch(*, is_capitalized: bool = False) -> str:
+    """Return the message for a workload whose namespace the ClusterQueue does not select."""
+    return f"{'W' if is_capitalized else 'w'}orkload namespace doesn't match ClusterQueue selector"
+
+
+def namespace_missing(namespace: str, *, is_capitalized: bool = False) -> str:
     """Return the message for a workload whose namespace does not exist."""
-    return f'workload namespace "{namespace}" does not exist: Namespace "{namespace}" not found'
+    known = f'Namespace "{namespace}" not found'
+    if is_capitalized:
+        return f"Could not obtain workload namespace: {known}"
+    return f'workload namespace "{namespace}" does not exist: {known}'
 
 
 def resource_unavailable(resource: str) -> str:

@@ -13,12 +13,21 @@ from engine.cycles.simulation import CycleStep, Plan, QueueContents, Simulation,
 from engine.objects.configuration import FairSharing, KueueConfiguration, RequeuingTimestamp
 from engine.reporting.status_writes import StatusWrite
 from engine.search.ties import Choices
-from engine.vocabulary.features import FeatureGates
+from engine.versions.profiles import profile_of
+from engine.versions.version import KueueVersion
 from tests.differential.catalogue import Json
 from tests.differential.comparison import outcomes
 
 _MOST_HISTORIES = 200
 _WAITED = re.compile(r"wait time since queued was -?\d+s")
+_REFUSAL = re.compile(r"(couldn't assign flavors to pod set [^:]+): .*?(?=; couldn't|\. Pending the preemption|$)")
+_ATTEMPT = re.compile(r"([\w.-]+)\((preemptionMode=\w+|NoFit|Fit)")
+_SHORTAGES = ("ExceedsMaxQuota", "WaitingForQuota", "NoMatchingFlavor")
+_CONSIDERED = "; Flavors considered: "
+
+
+_NAME_SOME_SHORTAGES = tuple(map(KueueVersion.parse, ("v0.17.1", "v0.18.3", "v0.19.0")))
+"""What they say of a flavor ends with the first resource that can never fit, and the order is random."""
 
 
 class Prediction:
@@ -26,13 +35,16 @@ class Prediction:
 
     def __init__(self, scenario: Json) -> None:
         fair_sharing = scenario.get("fairSharing")
+        profile = profile_of(scenario.get("kueueVersion"))
         self._configuration = KueueConfiguration(
-            gates=FeatureGates.from_mapping(scenario.get("featureGates") or {}),
+            gates=profile.gate_table.settings(scenario.get("featureGates") or {}).gates,
+            profile=profile,
             fair_sharing=None if fair_sharing is None else FairSharing.from_raw(fair_sharing),
             requeuing_timestamp=RequeuingTimestamp(scenario.get("requeuingTimestamp") or RequeuingTimestamp.EVICTION),
         )
         victims = Victims.TERMINATING if scenario.get("victimsKeepRunning") else Victims.RELEASED
         self._plan = Plan(max_cycles=scenario["cycles"], victims=victims)
+        self._names_some = profile.version in _NAME_SOME_SHORTAGES
         self._objects = scenario["objects"]
         self._now_ns = parse_time(scenario["now"])
 
@@ -48,7 +60,7 @@ class Prediction:
         if "expect" not in real:
             return f"the oracle has no answer: {real.get('error')}"
         for happened in outcomes(real["expect"]):
-            difference = self._why_impossible(_comparable(happened))
+            difference = self._why_impossible(self._comparable(happened))
             if difference is not None:
                 return difference
         return None
@@ -75,7 +87,11 @@ class Prediction:
     def _history(self, choices: Choices) -> tuple[Sequence[CycleStep], Json]:
         scheduler = Scheduler.of(self._objects, self._now_ns, self._configuration)
         result = Simulator(scheduler, self._now_ns, self._plan, choices).run()
-        return result.steps, _comparable(_simulation(result))
+        return result.steps, self._comparable(_simulation(result))
+
+    def _comparable(self, history: Json) -> Json:
+        comparable = _comparable(history)
+        return _without_shortages(comparable) if self._names_some else comparable
 
 
 def _agreeing_cycles(happened: Json, history: Json) -> int | None:
@@ -94,6 +110,38 @@ def _comparable(history: Json) -> Json:
     """Leave out how long a workload waited: the oracle plays the job controller and counts from other moments."""
     comparable: Json = json.loads(_WAITED.sub("wait time since queued was", json.dumps(history, sort_keys=True)))
     return comparable
+
+
+def _without_shortages(history: Json) -> Json:
+    """Leave out which resources are lacking, and cycles at the end in which only that was said in other words."""
+    cycles = [_cycle_without_shortages(cycle) for cycle in history["cycles"]]
+    while cycles and _is_idle(cycles):
+        cycles.pop()
+    return {**history, "cycles": cycles, "stopped": ""}
+
+
+def _cycle_without_shortages(cycle: Json) -> Json:
+    told = [_without_shortage(each) for each in cycle["conditions"]]
+    changed = [each for each in told if not _is_about_shortage(each)]
+    return {**cycle, "conditions": changed, "events": [_without_shortage(each) for each in cycle["events"]]}
+
+
+def _is_idle(cycles: list[Json]) -> bool:
+    """Say whether the last cycle did nothing and left the queues as the one before it did."""
+    last, before = cycles[-1], cycles[-2] if len(cycles) > 1 else None
+    did = any(last[what] for what in ("admitted", "preempted", "conditions", "gates", "released", "afterRelease"))
+    return not did and before is not None and before["queuesOfNextCycle"] == last["queues"] == last["queuesOfNextCycle"]
+
+
+def _without_shortage(told: Json) -> Json:
+    message, considered, attempts = told["message"].partition(_CONSIDERED)
+    message = _REFUSAL.sub(r"\1", message) + considered + ", ".join(map("".join, _ATTEMPT.findall(attempts)))
+    reason = "shortage" if told["reason"] in _SHORTAGES else told["reason"]
+    return {**told, "message": message, "reason": reason}
+
+
+def _is_about_shortage(condition: Json) -> bool:
+    return condition["type"] == "QuotaReserved" and "couldn't assign flavors" in condition["message"]
 
 
 def _difference(real: Json, predicted: Json) -> str:

@@ -7,6 +7,7 @@ v0.17.1,v0.19.0) names others, and TURNSTILE_DIFFERENTIAL_SEED and TURNSTILE_DIF
 import os
 import secrets
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,10 @@ from engine.versions.profiles import profile_of
 from tests.conformance.servers import is_continuous_integration
 from tests.differential.catalogue import Json
 from tests.differential.comparison import disagreement
+from tests.differential.crowds import crowded_cycles
+from tests.differential.cycle_answers import Prediction
 from tests.differential.oracle import OTHER_VERSIONS, ask, build_oracle, gates_of
-from tests.differential.scenarios import many
+from tests.differential.scenarios import cycles, many
 from tests.realbed.build import ToolchainError
 
 _VERSIONS, _SEED, _COUNT = (
@@ -25,6 +28,7 @@ _VERSIONS, _SEED, _COUNT = (
     "TURNSTILE_DIFFERENTIAL_COUNT",
 )
 _PER_PROFILE = {"classical": 60, "fair": 60, "mixed": 60, "gates": 40, "odd": 60, "ties": 20}
+_CYCLES = 60
 _DAY_SECONDS = 86_400
 _STAGES = {"ALPHA": "a", "BETA": "b", "": "G", "DEPRECATED": "D"}
 
@@ -79,6 +83,22 @@ def test_engine_and_release_agree(version: str, release: Path, engine: list[str 
     }
     report = "\n".join(f"{name}: {difference}" for name, difference in list(found.items())[:10])
     assert not found, f"{len(found)} of {len(scenarios)} disagree, Kueue {version}, {_SEED}={seed}\n{report}"
+
+
+@pytest.mark.parametrize("scenario", [cycles, crowded_cycles], ids=["plain", "crowded"])
+def test_engine_and_release_run_the_same_cycles(scenario: Callable[[int], Json], version: str, release: Path) -> None:
+    seed = int(os.environ.get(_SEED) or secrets.randbits(48))
+    count = int(os.environ.get(_COUNT) or _CYCLES)
+    gates = gates_of(release)
+    scenarios = [_for_release(scenario(each), version, gates) for each in range(seed, seed + count)]
+    real, predicted = ask([release, "cycles", "-runs", "3"], scenarios), map(Prediction, scenarios)
+    found = {
+        item["name"]: difference
+        for item, truth, guess in zip(scenarios, real, predicted, strict=True)
+        if (difference := guess.disagreement(truth))
+    }
+    report = "\n".join(f"{name}: {difference}" for name, difference in list(found.items())[:10])
+    assert not found, f"{len(found)} of {count} disagree, Kueue {version}, {_SEED}={seed}\n{report}"
 
 
 def _for_release(scenario: Json, version: str, gates: dict[str, Json]) -> Json:

@@ -16,6 +16,10 @@ import (
 	"sigs.k8s.io/kueue/pkg/scheduler/preemption"
 )
 
+func init() {
+	commands["bench"] = command{"repetitions", 5, "how often to measure", bench}
+}
+
 // cost is processor time (user and system, garbage collection included) in milliseconds.
 type cost struct {
 	Min    float64 `json:"minMs"`

@@ -1,5 +1,3 @@
-//go:build !kueue_0_17 && !kueue_0_18 && !kueue_0_19_0
-
 package main
 
 import (
@@ -9,11 +7,6 @@ import (
 
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 )
-
-func init() {
-	commands["cycles"] = command{"runs", 5, "how often to run each simulation from scratch", simulate}
-	commands["bench"] = command{"repetitions", 5, "how often to measure", bench}
-}
 
 // Why a simulation ended.
 const (

@@ -1,5 +1,3 @@
-//go:build !kueue_0_17 && !kueue_0_18 && !kueue_0_19_0
-
 package main
 
 import (
@@ -25,9 +23,7 @@ type eventLog struct {
 	events []recordedEvent
 }
 
-func (l *eventLog) Eventf(regarding, _ runtime.Object, eventType, reason, _, note string, args ...any) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (l *eventLog) record(regarding runtime.Object, eventType, reason, note string, args []any) {
 	name := objectName{}
 	if obj, ok := regarding.(client.Object); ok {
 		name = objectName{obj.GetNamespace(), obj.GetName()}
@@ -36,6 +32,8 @@ func (l *eventLog) Eventf(regarding, _ runtime.Object, eventType, reason, _, not
 	if len(args) > 0 {
 		message = fmt.Sprintf(note, args...)
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.events = append(l.events, recordedEvent{name, eventType, reason, message})
 }
 

@@ -1,5 +1,3 @@
-//go:build !kueue_0_17 && !kueue_0_18 && !kueue_0_19_0
-
 package main
 
 import (

@@ -1,5 +1,3 @@
-//go:build !kueue_0_17 && !kueue_0_18 && !kueue_0_19_0
-
 package main
 
 import (
@@ -21,11 +19,9 @@ import (
 	qcache "sigs.k8s.io/kueue/pkg/cache/queue"
 	schdcache "sigs.k8s.io/kueue/pkg/cache/scheduler"
 	"sigs.k8s.io/kueue/pkg/controller/core"
-	"sigs.k8s.io/kueue/pkg/features"
 	"sigs.k8s.io/kueue/pkg/scheduler"
 	"sigs.k8s.io/kueue/pkg/util/expectations"
 	"sigs.k8s.io/kueue/pkg/workload"
-	"sigs.k8s.io/kueue/pkg/workload/evict"
 )
 
 // liveCluster is Kueue without its process: API server (fake), queues, quota cache, scheduler and the event handlers
@@ -173,7 +169,7 @@ func (c *liveCluster) sortedWorkloads() []*kueue.Workload {
 func (c *liveCluster) stopEvictedJobs(ctx context.Context) error {
 	stopped := false
 	for _, wl := range c.sortedWorkloads() {
-		if !evict.IsEvicted(wl) || !workload.HasQuotaReservation(wl) {
+		if !isEvicted(wl) || !workload.HasQuotaReservation(wl) {
 			continue
 		}
 		wl = wl.DeepCopy()
@@ -191,14 +187,11 @@ func (c *liveCluster) stopEvictedJobs(ctx context.Context) error {
 
 func (c *liveCluster) releaseQuota(wl *kueue.Workload) {
 	evicted := apimeta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadEvicted)
-	requeue := evicted.Reason == kueue.WorkloadEvictedByPreemption || evicted.Reason == kueue.WorkloadEvictedDueToNodeFailures
-	if features.Enabled(features.SkipReassignmentForPodOwnedWorkloads) && workload.OwnedBySinglePod(wl) {
-		requeue = false
-	}
+	isRequeued := evicted.Reason == kueue.WorkloadEvictedByPreemption || evicted.Reason == kueue.WorkloadEvictedDueToNodeFailures
+	requeue := isRequeued && comesBack(wl)
 	workload.SetRequeuedCondition(wl, evicted.Reason, evicted.Message, requeue)
 	apimeta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadRequeued).LastTransitionTime = metav1.NewTime(c.clock.Now())
-	reason := workload.UnadmittedWorkloadReasonWithFallback(kueue.WorkloadQuotaReservedReasonPendingEvaluation, "Pending")
-	workload.UnsetQuotaReservationWithCondition(wl, reason, evicted.Message, c.clock.Now())
+	workload.UnsetQuotaReservationWithCondition(wl, reasonOfReleased(), evicted.Message, c.clock.Now())
 }
 
 // hasHeads says whether a cycle would have anything to do; the scheduler would block otherwise.

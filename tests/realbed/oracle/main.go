@@ -30,10 +30,11 @@ type command struct {
 	answer func(ctx context.Context, sc *scenario, times int) (any, error)
 }
 
-// commands are those that every release has; cycles.go adds those of the release in go.mod.
+// commands are those that every release has; bench.go adds that of the newer releases.
 var commands = map[string]command{
-	"label": {"runs", 5, "how often to ask each question from scratch", label},
-	"gates": {"unused", 0, "", func(context.Context, *scenario, int) (any, error) { return knownGates(), nil }},
+	"label":  {"runs", 5, "how often to ask each question from scratch", label},
+	"cycles": {"runs", 5, "how often to run each simulation from scratch", simulate},
+	"gates":  {"unused", 0, "", func(context.Context, *scenario, int) (any, error) { return knownGates(), nil }},
 }
 
 func main() {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 	schdcache "sigs.k8s.io/kueue/pkg/cache/scheduler"
 	"sigs.k8s.io/kueue/pkg/scheduler"
 	"sigs.k8s.io/kueue/pkg/scheduler/flavorassigner"
@@ -53,3 +54,9 @@ func whyNotAdmissible(ctx context.Context, cl client.Client, wl *workload.Info, 
 	}
 	return ""
 }
+
+func isEvicted(wl *kueue.Workload) bool { return workload.IsEvicted(wl) }
+
+func comesBack(*kueue.Workload) bool { return true }
+
+func reasonOfReleased() string { return "Pending" }

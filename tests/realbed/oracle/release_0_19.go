@@ -7,13 +7,15 @@ import (
 	_ "unsafe" // go:linkname
 
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 	schdcache "sigs.k8s.io/kueue/pkg/cache/scheduler"
+	"sigs.k8s.io/kueue/pkg/features"
 	"sigs.k8s.io/kueue/pkg/scheduler"
 	"sigs.k8s.io/kueue/pkg/scheduler/flavorassigner"
 	"sigs.k8s.io/kueue/pkg/scheduler/preemption"
 	"sigs.k8s.io/kueue/pkg/workload"
+	"sigs.k8s.io/kueue/pkg/workload/evict"
 )
 
 //go:linkname getAssignments sigs.k8s.io/kueue/pkg/scheduler.(*Scheduler).getAssignments
@@ -40,4 +42,13 @@ func whyNotAdmissible(ctx context.Context, cl client.Client, wl *workload.Info, 
 	return ""
 }
 
-func newRecorder() events.EventRecorder { return events.NewFakeRecorder(1) }
+func isEvicted(wl *kueue.Workload) bool { return evict.IsEvicted(wl) }
+
+// comesBack says whether a workload that was preempted is queued again.
+func comesBack(wl *kueue.Workload) bool {
+	return !features.Enabled(features.SkipReassignmentForPodOwnedWorkloads) || !workload.OwnedBySinglePod(wl)
+}
+
+func reasonOfReleased() string {
+	return workload.UnadmittedWorkloadReasonWithFallback(kueue.WorkloadQuotaReservedReasonPendingEvaluation, "Pending")
+}
