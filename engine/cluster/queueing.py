@@ -67,7 +67,7 @@ def enter_as_head(model: ClusterModel, workload: PendingWorkload) -> NominatedWo
     queue = find_queue(model, workload)
     if isinstance(queue, QueueRefusal):
         return queue
-    refusal = _why_inadmissible(model, workload, queue) or _why_not_in_namespace(model, workload, queue)
+    refusal = _why_inadmissible(workload, queue) or _why_not_in_namespace(model, workload, queue)
     if refusal is not None:
         return refusal
     request = workload_request(workload.raw, model.request_context(workload.key.namespace))
@@ -116,7 +116,7 @@ def _why_backing_off(raw: Mapping[str, Any], now_ns: int) -> str | None:
     return None
 
 
-def _why_inadmissible(model: ClusterModel, workload: PendingWorkload, queue: ClusterQueue) -> QueueRefusal | None:
+def _why_inadmissible(workload: PendingWorkload, queue: ClusterQueue) -> QueueRefusal | None:
     checks = (workload.raw.get("status") or {}).get("admissionChecks") or ()
     if any(check.get("state") in ("Retry", "Rejected") for check in checks):
         return QueueRefusal(Outcome.INADMISSIBLE, FAILED_ADMISSION_CHECKS, queue.name)

@@ -154,7 +154,7 @@ class TreeCycle:
         if not nominee.targets:
             return nominee.head.entry.spec.preemption.reclaim_within_cohort is PreemptionPolicy.ANY
         is_final = not gates.recompute_assignment_upon_preemption_targets_overlap
-        return is_final and has_closed_gate(nominee.workload.raw, gates)
+        return is_final and has_closed_gate(nominee.workload.raw, self.model.configuration)
 
     def _nomination(self, head: Head) -> NominationSearch:
         entry = head.entry
@@ -179,7 +179,7 @@ class TreeCycle:
         if mode is AssignmentMode.PREEMPT:
             if not nominee.targets:
                 return self._without_candidates(nominee)
-            if has_closed_gate(nominee.workload.raw, gates):
+            if has_closed_gate(nominee.workload.raw, self.model.configuration):
                 return nominee.verdict(
                     Outcome.GATED,
                     PREEMPTION_GATED,

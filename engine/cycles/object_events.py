@@ -164,9 +164,11 @@ class ObjectEvents:
         users = [name for name, spec in self._specs() if kind == "Topology" or _needs(spec, kind, key.name)]
         was_active = {name for name in users if self._is_active(name)}
         self.model.put(kind, key, value)
+        switches = self.model.configuration.profile.switches
         is_other_flavor = kind == "ResourceFlavor" and None not in (before, value) and before != value
+        is_retried = is_other_flavor and switches.retries_when_flavors_change
         for name in users:
-            if is_other_flavor or (name not in was_active and self._is_active(name)):
+            if is_retried or (name not in was_active and self._is_active(name)):
                 self.queues.retry_tree_of(name, now_ns)
 
     def _nodes_changed(self, kind: str, before: Any, after: Any, now_ns: int) -> None:

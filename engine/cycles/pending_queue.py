@@ -72,11 +72,14 @@ class QueuedWorkload:
 class PendingQueue:
     """The waiting workloads of one ClusterQueue."""
 
-    def __init__(self, strategy: QueueingStrategy, gates: FeatureGates) -> None:
+    def __init__(
+        self, strategy: QueueingStrategy, gates: FeatureGates, *, parks_equals_after_any_failure: bool = False
+    ) -> None:
         self.strategy = strategy
         self.sticky: ObjectKey | None = None
         """Preempts already, so it stays at the head whatever arrives."""
         self._gates = gates
+        self._parks_equals_after_any_failure = parks_equals_after_any_failure
         self._ready: dict[ObjectKey, QueuedWorkload] = {}
         self._heap: list[tuple[tuple[int, int, str, ObjectKey], int, QueuedWorkload]] = []
         self._pushes = 0
@@ -180,7 +183,8 @@ class PendingQueue:
                 self._put_ready(self._parked.pop(key, item))
         elif key not in self._parked and key not in self._ready:
             self._parked[key] = item
-            if reason in _SHARED_BY_EQUIVALENTS and is_best_effort and item.shape is not None:
+            is_shared = reason in _SHARED_BY_EQUIVALENTS or (self._parks_equals_after_any_failure and not at_once)
+            if is_shared and is_best_effort and item.shape is not None:
                 self._park_equivalents(item.shape)
 
     def unpark(self, can_be_tried: Callable[[QueuedWorkload], bool]) -> None:

@@ -37,6 +37,7 @@ class Queues:
     def __init__(self, model: ClusterModel) -> None:
         self._model = model
         self._gates = model.configuration.gates
+        self._switches = model.configuration.profile.switches
         self._queues: dict[str, PendingQueue] = {}
         self._submitted: defaultdict[ObjectKey, set[ObjectKey]] = defaultdict(set)
         self._local_queue_of: dict[ObjectKey, ObjectKey] = {}
@@ -129,7 +130,8 @@ class Queues:
             raise InvalidObjectError("Workload", str(workload.key), error) from None
         shape = None
         if self._gates.scheduling_equivalence_hashing:
-            shape = equivalence_key(workload.raw, request, workload.priority, self._gates)
+            is_as_written = self._switches.compares_written_requests
+            shape = equivalence_key(workload.raw, request, workload.priority, self._gates, is_as_written=is_as_written)
         return QueuedWorkload(workload, request, shape)
 
     def place_of(self, key: ObjectKey) -> QueuePlace | None:
@@ -166,7 +168,8 @@ class Queues:
         if known is not None:
             known.strategy = strategy
         else:
-            self._queues[name] = PendingQueue(strategy, self._gates)
+            parks_equals = self._switches.parks_equals_after_any_failure
+            self._queues[name] = PendingQueue(strategy, self._gates, parks_equals_after_any_failure=parks_equals)
             for local_queue in sorted(self._local_queues_of.get(name, ())):
                 self._push_submitted(local_queue)
         self.retry_tree_of(name, now_ns)

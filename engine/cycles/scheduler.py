@@ -31,6 +31,7 @@ from engine.reporting.caveats import caveats_of
 from engine.reporting.status_writes import StatusWrite, write
 from engine.search.expiry import ExpiryTimers
 from engine.search.ties import Choices
+from engine.vocabulary.decision import Outcome
 from engine.vocabulary.gate_dialect import GateDialect
 
 MAX_ORDERS: Final = 720
@@ -279,7 +280,8 @@ class Scheduler:
             return False
         is_random = any(pod_set.may_be_worded_otherwise for pod_set in verdict.assignment.pod_sets)
         goes_on = verdict.memory is not None and verdict.memory.has_untried_flavors
-        return is_random and goes_on and verdict.requeue is not None and not writer.writes[-1].changes_status
+        is_refused = verdict.outcome not in (Outcome.ADMIT, Outcome.UNSUPPORTED)
+        return is_random and goes_on and is_refused and not writer.writes[-1].changes_status
 
     def _note_backoff(self, key: ObjectKey, raw: Mapping[str, Any], now_ns: int) -> None:
         requeue_at = ((raw.get("status") or {}).get("requeueState") or {}).get("requeueAt")

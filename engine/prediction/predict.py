@@ -200,7 +200,7 @@ def _outcome(
         return (Outcome.ADMIT, message) if fits is FitCheck.OK else (Outcome.SKIPPED, NO_LONGER_FITS)
     if not targets:
         return Outcome.PREEMPT_NO_CANDIDATES, message
-    if has_closed_gate(entry.workload.raw, model.configuration.gates):
+    if has_closed_gate(entry.workload.raw, model.configuration):
         return Outcome.GATED, PREEMPTION_GATED
     if fits is not FitCheck.OK:
         return Outcome.SKIPPED, NO_LONGER_FITS

@@ -27,12 +27,20 @@ _PLACEMENT_FIELDS = (
 
 
 def equivalence_key(
-    workload: Mapping[str, Any], request: WorkloadRequest, effective_priority: int, gates: FeatureGates
+    workload: Mapping[str, Any],
+    request: WorkloadRequest,
+    effective_priority: int,
+    gates: FeatureGates,
+    *,
+    is_as_written: bool = False,
 ) -> Hashable:
-    """Return a key that is equal for two pending workloads exactly when Kueue's hashes are."""
+    """Return a key that is equal for two pending workloads exactly when Kueue's hashes are.
+
+    `is_as_written` leaves out what the pods come to request by transformations and exclusions.
+    """
     pod_sets = (workload.get("spec") or {}).get("podSets") or ()
     shapes = tuple(
-        _pod_set_shape(raw, pod_set, pod)
+        _pod_set_shape(raw, pod_set, pod, is_as_written=is_as_written)
         for raw, pod_set, pod in zip(pod_sets, request.pod_sets, request.pods, strict=True)
     )
     allowed_flavors = None
@@ -42,13 +50,15 @@ def equivalence_key(
     return effective_priority, shapes, allowed_flavors
 
 
-def _pod_set_shape(raw: Mapping[str, Any], pod_set: PodSetRequest, pod: PodResources) -> Hashable:
+def _pod_set_shape(
+    raw: Mapping[str, Any], pod_set: PodSetRequest, pod: PodResources, *, is_as_written: bool
+) -> Hashable:
     spec = (raw.get("template") or {}).get("spec") or {}
     return (
         pod_set.name,
         pod_set.count,
         pod_set.min_count,
-        tuple(sorted(pod_set.requests.items())),
+        None if is_as_written else tuple(sorted(pod_set.requests.items())),
         _document(raw.get("topologyRequest")),
         _document([spec.get(name) for name in _PLACEMENT_FIELDS]),
         _containers_shape(spec.get("initContainers") or (), pod.init_containers),

@@ -3,15 +3,17 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from engine.vocabulary.features import FeatureGates
+from engine.objects.configuration import KueueConfiguration
 
 OPEN: Final = "Open"
 CLOSED: Final = "Closed"
 
 
-def has_closed_gate(raw: Mapping[str, Any], gates: FeatureGates) -> bool:
+def has_closed_gate(raw: Mapping[str, Any], configuration: KueueConfiguration) -> bool:
     """Return whether the workload must not preempt yet."""
-    if not (gates.multi_kueue_orchestrated_preemption or gates.concurrent_admission):
+    gates, switches = configuration.gates, configuration.profile.switches
+    is_by_variants = gates.concurrent_admission and switches.variants_honour_gates
+    if not (gates.multi_kueue_orchestrated_preemption or is_by_variants):
         return False
     return bool(closed_gates(raw))
 

@@ -60,6 +60,20 @@ class Switches:
         "what lacks in a flavor is listed up to the first resource that can never fit, in random order; as every new "
         "wording is written, and every write makes the workload's scan of flavors start over, cycles depend on it",
     )
+    parks_equals_after_any_failure: bool = _switch(
+        "0.15:on 0.18:off",
+        "with gate SchedulingEquivalenceHashing every failure that parks a workload parks those like it, not only one "
+        "for lack of quota or of candidates",
+    )
+    compares_written_requests: bool = _switch(
+        "0.15:on 0.18:off", "workloads are alike by what their pods say, whatever they come to request by that"
+    )
+    variants_honour_gates: bool = _switch(
+        "0.19.0:on", "gate ConcurrentAdmission, too, makes closed preemption gates count"
+    )
+    retries_when_flavors_change: bool = _switch(
+        "0.18.5:on 0.19.0:off 0.19.1:on", "a change of a ResourceFlavor lets what is parked try again"
+    )
     capitalizes_namespace_texts: bool = _switch(
         "0.15:on 0.19.0:off", "what is said of a namespace that is missing or does not match begins with a capital"
     )

@@ -20,7 +20,7 @@ _SOURCES = Path(__file__).parents[1] / "realbed" / "oracle"
 
 _TAGS = {"v0.17.1": "kueue_0_17", "v0.18.3": "kueue_0_18", "v0.19.0": "kueue_0_19_0", "v0.19.2": ""}
 OTHER_VERSIONS = tuple(_TAGS)
-"""The releases besides that of go.mod for which there is an oracle of nominations."""
+"""The releases besides that of go.mod for which there is an oracle."""
 
 
 def build_oracle(version: str = KUEUE_VERSION) -> Path:
@@ -37,6 +37,12 @@ def gates_of(oracle: Path) -> dict[str, Json]:
     (answer,) = ask([oracle, "gates"], [{"name": "gates"}])
     found: dict[str, Json] = answer["expect"]
     return found
+
+
+def for_release(scenario: Json, version: str, gates: dict[str, Json]) -> Json:
+    """Ask a release, and leave out the gates that it does not have: it would not start with them."""
+    named = {name: on for name, on in (scenario.get("featureGates") or {}).items() if name in gates}
+    return {**scenario, "kueueVersion": version, "featureGates": named}
 
 
 def _binary() -> Binary:

@@ -18,7 +18,7 @@ from tests.differential.catalogue import Json
 from tests.differential.comparison import disagreement
 from tests.differential.crowds import crowded_cycles
 from tests.differential.cycle_answers import Prediction
-from tests.differential.oracle import OTHER_VERSIONS, ask, build_oracle, gates_of
+from tests.differential.oracle import OTHER_VERSIONS, ask, build_oracle, for_release, gates_of
 from tests.differential.scenarios import cycles, many
 from tests.realbed.build import ToolchainError
 
@@ -71,7 +71,7 @@ def test_engine_and_release_agree(version: str, release: Path, engine: list[str 
     seed = int(os.environ.get(_SEED) or secrets.randbits(48))
     gates = gates_of(release)
     scenarios = [
-        _for_release(scenario, version, gates)
+        for_release(scenario, version, gates)
         for profile, count in _PER_PROFILE.items()
         for scenario in many(profile, seed, int(os.environ.get(_COUNT) or count))
     ]
@@ -90,7 +90,7 @@ def test_engine_and_release_run_the_same_cycles(scenario: Callable[[int], Json],
     seed = int(os.environ.get(_SEED) or secrets.randbits(48))
     count = int(os.environ.get(_COUNT) or _CYCLES)
     gates = gates_of(release)
-    scenarios = [_for_release(scenario(each), version, gates) for each in range(seed, seed + count)]
+    scenarios = [for_release(scenario(each), version, gates) for each in range(seed, seed + count)]
     real, predicted = ask([release, "cycles", "-runs", "3"], scenarios), map(Prediction, scenarios)
     found = {
         item["name"]: difference
@@ -99,12 +99,6 @@ def test_engine_and_release_run_the_same_cycles(scenario: Callable[[int], Json],
     }
     report = "\n".join(f"{name}: {difference}" for name, difference in list(found.items())[:10])
     assert not found, f"{len(found)} of {count} disagree, Kueue {version}, {_SEED}={seed}\n{report}"
-
-
-def _for_release(scenario: Json, version: str, gates: dict[str, Json]) -> Json:
-    """Leave out the gates that the release does not have: it would not start with them."""
-    named = {name: on for name, on in (scenario.get("featureGates") or {}).items() if name in gates}
-    return {**scenario, "kueueVersion": version, "featureGates": named}
 
 
 def _is_foretold_crash(truth: Json, guess: Json) -> bool:

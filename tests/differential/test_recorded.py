@@ -3,8 +3,9 @@
 from pathlib import Path
 
 from tests.differential.comparison import disagreement, is_ambiguous, normal, outcomes
+from tests.differential.cycle_answers import Prediction
 from tests.differential.oracle import ask
-from tests.differential.recordings import CYCLES, NOMINATIONS, load, question
+from tests.differential.recordings import CYCLES, CYCLES_OF_RELEASES, NOMINATIONS, load, question
 
 
 def test_engine_gives_the_recorded_nominations(engine: list[str | Path]) -> None:
@@ -16,6 +17,22 @@ def test_engine_gives_the_recorded_nominations(engine: list[str | Path]) -> None
         if (difference := disagreement(real, guess))
     ]
     assert not found, f"{len(found)} of {len(recorded)} disagree\n" + "\n".join(found[:10])
+
+
+def test_engine_runs_the_recorded_cycles_of_other_releases() -> None:
+    recorded = load(CYCLES_OF_RELEASES)
+    found = [
+        f"{real['kueueVersion']} {real['name']}: {difference}"
+        for real in recorded
+        if (difference := Prediction(question(real)).disagreement(real))
+    ]
+    assert not found, f"{len(found)} of {len(recorded)} disagree\n" + "\n".join(found[:10])
+    assert {real["kueueVersion"] for real in recorded} == {"v0.17.1", "v0.18.3", "v0.19.0"}
+
+
+def test_a_refusal_worded_by_chance_is_named_where_it_decides() -> None:
+    *_, real = load(CYCLES_OF_RELEASES)
+    assert any("words shortages by chance" in label for label in Prediction(question(real)).labels)
 
 
 def test_recordings_cover_every_kind_of_outcome() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from engine.requests.equivalence import ALLOWED_FLAVORS_ANNOTATION, equivalence_key
 from engine.requests.requests import RequestContext, workload_request
+from engine.requests.transformations import ResourceRules
 from engine.vocabulary.features import FeatureGates
 
 Raw = dict[str, Any]
@@ -33,6 +34,16 @@ def changed(change: Callable[[Raw], object]) -> Raw:
     raw = copy.deepcopy(workload())
     change(raw)
     return raw
+
+
+@pytest.mark.parametrize("is_as_written", [True, False])
+def test_what_pods_come_to_request_matters_unless_only_what_is_written_does(is_as_written: bool) -> None:
+    rules = ResourceRules.from_raw({"excludeResourcePrefixes": ["memory"]})
+    keys = [
+        equivalence_key(workload(), workload_request(workload(), context), 0, GATES, is_as_written=is_as_written)
+        for context in (RequestContext(), RequestContext(rules=rules))
+    ]
+    assert (keys[0] == keys[1]) is is_as_written
 
 
 @pytest.mark.parametrize(
