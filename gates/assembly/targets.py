@@ -55,7 +55,7 @@ def with_targets(
 def _with_targets(
     worker: WorkerView, facts: TargetFacts, traits: WorkerTraits, amounts: Mapping[str, int]
 ) -> WorkerView:
-    excluded = exclusion_of(facts.rules, worker.name, traits)
+    excluded = exclusion_of(facts.rules, worker.name, traits, len(facts.hub.assignments))
     excluded = excluded or group_exclusion(facts.rules, peer_of(facts.hub), facts.peers, worker.name)
     preference = group_preference(facts.rules, facts.peers, worker.name)
     price = price_of(amounts, traits.prices)

@@ -67,6 +67,8 @@ class SchemaFacts:
     """How gates are spelled; None where that does not show."""
     has_gates: bool = True
     releases: ReleaseRange = UNKNOWN_RELEASE
+    most_pod_sets: int | None = None
+    """How many pod sets a Workload may have; None where that does not show."""
 
 
 def schema_facts(openapi: object, served: Collection[str]) -> SchemaFacts:
@@ -83,6 +85,7 @@ def schema_facts(openapi: object, served: Collection[str]) -> SchemaFacts:
         dialect=next((each for each in GateDialect if each.state_field in gate), None),
         has_gates=has_gates,
         releases=_releases(schemas, served),
+        most_pod_sets=_most(spec.get("podSets")),
     )
 
 

@@ -24,10 +24,11 @@ class PlannedTargets:
         rules = self._wanted.targets
         # It would be the youngest of its group, so that those that wait are placed before it.
         me = Peer(f"{self._wanted.namespace}/{self._wanted.name}", created_ns=1 << 63, is_waiting=True)
+        excluded = exclusion_of(rules, name, traits, len(self._wanted.spec.get("podSets") or ()))
         return Prospect(
             name,
             position,
-            exclusion=exclusion_of(rules, name, traits) or group_exclusion(rules, me, self._peers, name),
+            exclusion=excluded or group_exclusion(rules, me, self._peers, name),
             group_preference=group_preference(rules, self._peers, name),
             weight=traits.weight,
             price=price_of(self._amounts, traits.prices),

@@ -28,14 +28,19 @@ class WorkerTraits:
     """In millionths: what an hour of one core, one GiB or one piece of each resource costs."""
     is_cordoned: bool = False
     """Nothing new goes there."""
+    most_pod_sets: int | None = None
+    """How many pod sets its API lets a Workload have; None where that is not known."""
 
 
-def exclusion_of(rules: TargetRules, name: WorkerName, traits: WorkerTraits) -> Exclusion | None:
-    """Return the first rule that keeps a Workload from a worker; None if it may go there."""
+def exclusion_of(rules: TargetRules, name: WorkerName, traits: WorkerTraits, pod_sets: int = 0) -> Exclusion | None:
+    """Return the first rule that keeps a Workload with so many pod sets from a worker; None if it may go there."""
     if rules.cluster_names is not None and name not in rules.cluster_names:
         return Exclusion(ExclusionRule.CLUSTER_NAMES, f"annotation {CLUSTER_NAMES} does not name it")
     if rules.selector and not matches(rules.selector, traits.labels):
         return Exclusion(ExclusionRule.CLUSTER_SELECTOR, f"its labels do not match annotation {CLUSTER_SELECTOR}")
+    if traits.most_pod_sets is not None and pod_sets > traits.most_pod_sets:
+        text = f"its API accepts {traits.most_pod_sets} pod sets, and the Workload has {pod_sets}"
+        return Exclusion(ExclusionRule.API_LIMIT, text)
     if traits.is_cordoned:
         return Exclusion(ExclusionRule.CORDONED, "it is cordoned")
     return None

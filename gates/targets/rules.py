@@ -60,6 +60,8 @@ class ExclusionRule(StrEnum):
     CLUSTER_SELECTOR = "ClusterSelector"
     AFFINITY = "Affinity"
     ANTI_AFFINITY = "AntiAffinity"
+    API_LIMIT = "ApiLimit"
+    """Its API would refuse the replica."""
     CORDONED = "Cordoned"
     """What runs there, or may preempt there already, stays."""
 

@@ -117,7 +117,12 @@ class ListedWorkers:
             unserved = frozenset(gvk for gvk, kind in self._kinds.items() if not served[api_kind(kind)])
             notes = (_NO_PODS,) if name in self._with_pods else ()
             return PlanningView(
-                cluster, skew_ns=certain_skew_ns(client.skew), gates=known.verdict, unserved=unserved, notes=notes
+                cluster,
+                skew_ns=certain_skew_ns(client.skew),
+                gates=known.verdict,
+                unserved=unserved,
+                notes=notes,
+                most_pod_sets=kueue.schema.most_pod_sets,
             )
         finally:
             await client.close()

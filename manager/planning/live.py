@@ -43,4 +43,5 @@ class LiveWorkers:
             unserved=frozenset(gvk for gvk, kind in self._kinds.items() if not link.serves(kind)),
             pods=None if link.pods is None else link.pods.foresee,
             gates=link.gates.verdict,
+            most_pod_sets=link.kueue.found.schema.most_pod_sets,
         )

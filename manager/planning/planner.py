@@ -56,6 +56,8 @@ class PlanningView:
     """Returns what says, in any thread, what becomes of the pods of a Workload; None where they are not followed."""
     notes: tuple[str, ...] = ()
     """What the reader should know about this worker, each a sentence."""
+    most_pod_sets: int | None = None
+    """How many pod sets its API lets a Workload have; None where that is not known."""
 
 
 class PlanHub(Protocol):
@@ -124,7 +126,8 @@ class Planner:
         prospects: list[Prospect] = []
         for position, name in enumerate(route.clusters):
             try:
-                found = place.on(name, position, rules.traits(name))
+                traits = replace(rules.traits(name), most_pod_sets=sights[name].most_pod_sets)
+                found = place.on(name, position, traits)
                 if found.exclusion is None:
                     known = await self._prospect(name, position, sights[name], question, budget)
                     found = replace(

@@ -272,7 +272,7 @@ class Snapshots:
             news=news | insight.news,
             requests=insight.requests,
             promise=insight.promise,
-            traits=self._hub.workers.traits(name),
+            traits=replace(self._hub.workers.traits(name), most_pod_sets=link.kueue.found.schema.most_pod_sets),
             authorship=link.authorship,
         )
 

@@ -16,9 +16,12 @@ from gates.targets.rules import (
     CLUSTER_NAMES,
     CLUSTER_SELECTOR,
 )
+from localcluster.serving.faults import RawAnswer
 from tests.integration.orchestrator.kueue import KUEUE, NAMESPACE, Obj, job
 from tests.integration.orchestrator.planning import FULL, ROOMY, plan, planned, planning, urgent_job
 from tests.integration.orchestrator.world import CHECK, CONFIG, World, running, world
+from tests.support.kueue_schemas import KueueSchema
+from tests.support.odd_answers import OPENAPI, document
 
 
 def annotate(made: World, name: str = "wl", **annotations: str | None) -> None:
@@ -55,6 +58,24 @@ async def test_a_workload_goes_only_where_its_annotation_says(tmp_path: Path) ->
         await made.until(lambda: made.holders() == ["w1"])
         annotate(made, names=None)
         await made.until(lambda: made.holders() == ["w1", "w2", "w3"])
+
+
+async def test_a_worker_whose_api_takes_fewer_pod_sets_is_not_nominated(tmp_path: Path) -> None:
+    small = document(KueueSchema(pod_sets=1).document())
+    pod_sets = [
+        {"name": name, "count": 1, "template": {"spec": {"containers": [{"name": "c", "image": "i"}]}}}
+        for name in ("a", "b")
+    ]
+    async with world(tmp_path, "w1", "w2") as made:
+        made["w1"].local.faults.add(RawAnswer(small), path=f"{OPENAPI}/apis")
+        await made.start()
+        await made.connected()
+        made.submit(podSets=pod_sets)
+        made.hub.reserve()
+        await made.until(lambda: made.holders() == ["w2"])
+        await made.settled()
+        assert made.status()["nominatedClusterNames"] == ["w2"]
+        assert "ruled out: w1 (its API accepts 1 pod sets, and the Workload has 2)" in made.check()["message"]
 
 
 async def test_the_annotation_of_the_job_counts_too(tmp_path: Path) -> None:

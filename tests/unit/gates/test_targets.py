@@ -84,13 +84,15 @@ EXCLUSIONS = {
     "selected": (TargetRules(selector="tier=gold"), GOLD, None),
     "not selected": (TargetRules(selector="tier=gold"), SILVER, ExclusionRule.CLUSTER_SELECTOR),
     "without labels": (TargetRules(selector="tier"), WorkerTraits(), ExclusionRule.CLUSTER_SELECTOR),
+    "as many pod sets as its API takes": (NO_RULES, WorkerTraits(most_pod_sets=9), None),
+    "more pod sets than its API takes": (NO_RULES, WorkerTraits(most_pod_sets=8), ExclusionRule.API_LIMIT),
     "named, but not selected": (TargetRules((W1,), "tier=gold"), SILVER, ExclusionRule.CLUSTER_SELECTOR),
 }
 
 
 @pytest.mark.parametrize(("rules", "traits", "want"), EXCLUSIONS.values(), ids=EXCLUSIONS)
 def test_a_rule_takes_workers_away(rules: TargetRules, traits: WorkerTraits, want: ExclusionRule | None) -> None:
-    found = exclusion_of(rules, W1, traits)
+    found = exclusion_of(rules, W1, traits, pod_sets=9)
     assert (found.rule if found is not None else None) == want
 
 
