@@ -31,6 +31,11 @@ def permission_findings(
         yield Finding(cluster, Topic.PERMISSIONS, severity, message, f"apply {role} there, or grant these verbs")
 
 
+NOT_SPOKEN: Final = (
+    f"it does not serve {KUEUE_API_VERSION}: its Kueue is v0.14 or earlier, which is not supported, or not installed"
+)
+
+
 def version_findings(cluster: str, served: Sequence[str], absent: Iterable[str]) -> Iterator[Finding]:
     """Conclude from the versions of Kueue's group that are served, and from needed kinds that are not."""
     version = KUEUE_API_VERSION.partition("/")[2]

@@ -18,6 +18,7 @@ from engine.vocabulary.gate_dialect import GateDialect
 from gates.assembly.gate_support import is_concurrent
 from gates.decision.gate_evidence import DOUBT_NS, Moment
 from gates.detection.detected import DetectedKueue
+from gates.diagnosis.capabilities import NOT_SPOKEN
 from gates.jobs.kinds import JobKind
 from gates.jobs.records import JobRecord
 from gates.model.activity import Health
@@ -100,7 +101,9 @@ class WorkerLink:
     @property
     def report(self) -> ConnectionReport:
         """Return whether the worker is there."""
-        return self.client.report
+        report, state = self.client.report, self.workloads.reflector.state
+        is_about_version = state.phase is CachePhase.NOT_SERVED and report.message == state.problem
+        return replace(report, message=NOT_SPOKEN) if is_about_version else report
 
     @property
     def is_connected(self) -> bool:

@@ -1,6 +1,7 @@
 """Which Kueue each worker runs: found out, shown, noticed when it changes, and distrusted when it cannot be."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,10 @@ from structlog.testing import capture_logs
 
 from config.api.identifiers import WorkerName
 from config.api.meta import Obj, format_time
+from config.names import KUEUE_GROUP
 from engine.objects.configuration import KueueConfiguration
 from gates.detection.detected import BEFORE_GATES, IMPOSSIBLE_VERSION, OTHER_DEFINITIONS
+from gates.diagnosis.capabilities import NOT_SPOKEN
 from gates.model.view import GateSupport
 from localcluster.catalogue.registry import all_kinds
 from localcluster.serving.faults import Latency, RawAnswer
@@ -233,6 +236,35 @@ async def test_S6_what_cannot_be_is_one_condition_and_gates_do_not_count(
         assert verdict(made, "w1") is not GateSupport.HONOURED
         assert verdict(made, "w2") is GateSupport.HONOURED
         assert want in "".join(kueue_of(made, "w1")["problems"])
+
+
+async def test_a_worker_that_speaks_only_v1beta1_is_refused_by_name(tmp_path: Path) -> None:
+    before_v1beta2 = tuple(
+        replace(kind, version="v1beta1") if kind.group == KUEUE_GROUP else kind for kind in all_kinds()
+    )
+    async with world(tmp_path, "w1", "w2", kinds={"w1": before_v1beta2}) as made:
+        await made.start()
+        made.queue()
+        await made.until(lambda: made.holders() == ["w2"])
+        assert active(made, "w1") == NOT_SPOKEN
+        assert "v0.14 or earlier, which is not supported" in NOT_SPOKEN
+
+
+async def test_a_worker_downgraded_below_gates_is_not_trusted_with_them(tmp_path: Path) -> None:
+    async with world(tmp_path, "w1", kinds={"w1": OLDER}) as made:
+        install(made, "w1", deployment(), config_map(configuration({GATE: True})))
+        await made.start()
+        await made.connected()
+        assert verdict(made, "w1") is GateSupport.HONOURED
+
+        def downgrade(found: Obj) -> None:
+            found["spec"]["template"]["spec"]["containers"][0]["image"] = "kueue:v0.16.9"
+
+        made["w1"].change("deployments", "kueue-controller-manager", downgrade, "apps", NAMESPACE)
+        await made.pass_time(61)
+        await made.until(lambda: verdict(made, "w1") is not GateSupport.HONOURED)
+        await made.until(lambda: BEFORE_GATES in active(made, "w1"))
+        assert active(made, "w1").count(BEFORE_GATES) == 1
 
 
 async def test_forecasts_go_by_the_exact_version_and_follow_an_upgrade(tmp_path: Path) -> None:
