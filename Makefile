@@ -73,6 +73,7 @@ docs: venv ## regenerate the tables that the docs take from the code
 	$(BIN)/python -P -m config.loading.reference docs/configuration.md
 	$(BIN)/python -m tests.screens
 	$(BIN)/python -m tests.support.scenarios docs/scenarios.md
+	$(BIN)/python -m tests.support.compatibility docs/compatibility.md
 	$(BIN)/python -P -m manager.reference.metrics docs/metrics.md
 	$(BIN)/python -P -m manager.reference.logging docs/logging.md
 	$(BIN)/python -P deploy/grafana/dashboard.py > deploy/grafana/turnstile.json
