@@ -10,6 +10,7 @@ from engine.cycles.scheduler import Scheduler
 from engine.cycles.simulation import Plan, Simulation, simulate
 from engine.objects.configuration import KueueConfiguration
 from engine.versions.profiles import profile_of
+from tests.differential.recordings import CYCLES_OF_RELEASES, load
 from tests.support.builders import Builder, at, cluster, cluster_queue, flavor, workload
 from tests.unit.engine.acceptance import running
 from tests.unit.engine.stories import condition, waiting
@@ -96,3 +97,16 @@ def test_a_changed_flavor_lets_parked_workloads_try_again(version: str, is_tried
     scheduler.observe(flavor("f").raw, NOW_NS)
     scheduler.queues.process_retries(NOW_NS, even_if_early=True)
     assert scheduler.has_heads is is_tried
+
+
+def test_a_refusal_worded_by_chance_decides_whether_a_scan_of_flavors_goes_on() -> None:
+    *_, recorded = load(CYCLES_OF_RELEASES)
+    found = {}
+    for version in (FIRST_0_19, NEW):
+        configuration = KueueConfiguration.from_raw({}, recorded["featureGates"], profile_of(version))
+        result = simulate(recorded["objects"], parse_time(recorded["now"]), configuration, Plan(max_cycles=4))
+        found[version] = len(result.alternatives), [each for each in result.labels if "words shortages" in each]
+    histories, labels = found[FIRST_0_19]
+    assert histories > 1
+    assert labels
+    assert found[NEW] == (0, [])
