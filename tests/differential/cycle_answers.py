@@ -22,7 +22,7 @@ _MOST_HISTORIES = 200
 _WAITED = re.compile(r"wait time since queued was -?\d+s")
 _REFUSAL = re.compile(r"(couldn't assign flavors to pod set [^:]+): .*?(?=; couldn't|\. Pending the preemption|$)")
 _ATTEMPT = re.compile(r"([\w.-]+)\((preemptionMode=\w+|NoFit|Fit)")
-_SHORTAGES = ("ExceedsMaxQuota", "WaitingForQuota", "NoMatchingFlavor")
+_SHORTAGES = ("ExceedsMaxQuota", "WaitingForQuota", "NoMatchingFlavor", "")
 _REFUSED = "couldn't assign flavors"
 _OVER_LIMIT = "resources validation failed"
 _CONSIDERED = "; Flavors considered: "
