@@ -13,8 +13,11 @@ from config.api.meta import Obj
 from localcluster.kinds.kinds import ServedKind
 from localcluster.kinds.schema import to_openapi
 from localcluster.kinds.traits import is_builtin
+from localcluster.serving.representation import JSON
 from localcluster.store.object_meta import METADATA
 
+_PLAIN_TEXT = "text/plain"
+"""What kube-apiserver declares its index to be, which is JSON."""
 _META_NAME = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 _MERGE_TYPES = ("application/apply-patch+yaml", "application/json-patch+json", "application/merge-patch+json")
 _STRATEGIC_TYPE = "application/strategic-merge-patch+json"
@@ -39,12 +42,12 @@ class OpenApi:
             self._kinds.setdefault(path, []).append(kind)
         self._documents: dict[str, bytes] = {}
 
-    def find(self, path: str) -> bytes | None:
-        """Return the index or a document, None if there is none."""
+    def find(self, path: str) -> tuple[bytes, str] | None:
+        """Return the index or a document with its content type, None if there is none."""
         tail = path.strip("/").removeprefix("openapi/v3").strip("/")
         if not tail:
-            return self._index()
-        return self._document(tail) if tail in self._kinds else None
+            return self._index(), _PLAIN_TEXT
+        return (self._document(tail), JSON) if tail in self._kinds else None
 
     def _index(self) -> bytes:
         paths = {}

@@ -39,7 +39,7 @@ from localcluster.serving.handlers import Handlers
 from localcluster.serving.lists import needed_revision, parse_revision
 from localcluster.serving.openapi import OpenApi
 from localcluster.serving.options import ListOptions, list_options, text
-from localcluster.serving.representation import JSON, View, negotiated
+from localcluster.serving.representation import View, negotiated
 from localcluster.serving.requests import Reply, ServerRequest, reply_to
 from localcluster.serving.routes import ReviewTarget, Routes, RouteTarget, attributes_of, verb_of
 from localcluster.serving.tables import include_object
@@ -212,8 +212,7 @@ class ApiServer:
         if self.faults:
             await self._strike(Strikable(request.path))
         if request.path.rstrip("/") == "/openapi/v3" or request.path.startswith("/openapi/v3/"):
-            body = self._openapi.find(request.path)
-            found = (body, JSON) if body is not None else None
+            found = self._openapi.find(request.path)
         else:
             document = self.discovery.find(request.path, request.accept)
             found = (orjson.dumps(document[0]), document[1]) if document is not None else None

@@ -146,7 +146,9 @@ async def test_a_client_that_prefers_aggregated_discovery_gets_something_it_unde
 
 
 async def test_openapi_index_points_to_one_document_per_group_version(api: Api) -> None:
-    paths = (await api.get("/openapi/v3")).ok()["paths"]
+    answer = await api.get("/openapi/v3")
+    assert answer.headers["Content-Type"].partition(";")[0] == "text/plain"
+    paths = answer.ok()["paths"]
     for resource in SHORT_NAMES:
         assert paths[resource.base[1:]]["serverRelativeURL"].startswith(f"/openapi/v3{resource.base}")
 

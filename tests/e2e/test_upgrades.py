@@ -1,12 +1,15 @@
 """Kueue is upgraded under load, first on a worker and then on the hub, while a window runs and jobs come and go."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest_asyncio
 
-from tests.e2e.clusters import Clusters, RealSide
+from config.names import MULTIKUEUE_NAME
+from tests.conformance.resources import JOBS
+from tests.e2e.clusters import Cluster, Clusters, RealSide
 from tests.e2e.scene import Queue, Scene
 
 NEW = "v0.19.2"
@@ -40,7 +43,7 @@ async def test_no_workload_is_lost_and_no_gate_opens_early_when_kueue_is_upgrade
     upgraded = asyncio.create_task(upgrade(second, scene.hub))
     names = [f"short-{number}" for number in range(6)]
     for name in names:
-        await scene.submit(name, cpu=SHORT_CPUS, runs=1)
+        await submit_when_webhooks_answer(scene, name)
         await asyncio.sleep(1)
     await upgraded
     for name in names:
@@ -52,6 +55,25 @@ async def test_no_workload_is_lost_and_no_gate_opens_early_when_kueue_is_upgrade
     assert await scene.until_won("high") is second
     await scene.until_complete("high")
     await scene.until_gone("high", scene.workers.values())
+    await scene.until(lambda: has_noticed(scene, second), "the daemon to notice the new release")
+
+
+async def submit_when_webhooks_answer(scene: Scene, name: str) -> None:
+    """Submit a job as a user does who tries again: while the hub's Kueue is replaced its webhooks refuse all jobs."""
+    document = scene.job(name, cpu=SHORT_CPUS, runs=1, managed_by=MULTIKUEUE_NAME)
+
+    async def is_accepted() -> bool:
+        return (await scene.hub.api.post(JOBS.at(scene.name), document)).status == 201
+
+    await scene.until(is_accepted, f"{name} to be accepted by the hub")
+
+
+async def has_noticed(scene: Scene, upgraded: Cluster) -> bool:
+    """Return whether the log names the release that a worker had at first, and then the one that it has now."""
+    assert scene.turnstile is not None
+    lines = (json.loads(line) for line in scene.turnstile.log().splitlines() if "worker.kueue_version" in line)
+    versions = [line["version"] for line in lines if line["worker"] == upgraded.name]
+    return [version.rpartition(".")[0] for version in versions] == ["v0.18", NEW.rpartition(".")[0]]
 
 
 async def upgrade(*sides: object) -> None:

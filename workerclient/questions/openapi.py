@@ -20,7 +20,7 @@ async def openapi_hash(line: Connection, kind: ApiKind) -> str:
     """Return what changes whenever that document does, from the index of all; nothing where the index is silent."""
     path = "/openapi/v3"
     operation = Operation(line.cluster, "get", path)
-    body = await line.transport.call(Request(operation, "GET", path), repeatable=True)
+    body = await line.transport.call(Request(operation, "GET", path, may_be_plain_text=True), repeatable=True)
     paths = codec.decode_any_object(operation, body, "an index of OpenAPI documents").get("paths")
     entry = paths.get(kind.group_path.strip("/")) if isinstance(paths, dict) else None
     address = entry.get("serverRelativeURL") if isinstance(entry, dict) else None

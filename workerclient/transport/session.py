@@ -50,6 +50,8 @@ class Request:
     """Until when its bytes may leave, on the steady clock, however long it was queued."""
     max_bytes: int | None = None
     """The largest answer that is taken, where that is less than the session's limit."""
+    may_be_plain_text: bool = False
+    """Whether the JSON of the answer may be declared to be plain text, as kube-apiserver does with some."""
 
     @property
     def is_write(self) -> bool:

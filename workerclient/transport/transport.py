@@ -71,7 +71,8 @@ class Transport:
 def _body(request: Request, answer: Answer, authorization: str | None) -> bytes:
     if not 200 <= answer.code < 300:
         raise _failure(request, answer, authorization)
-    if answer.content_type != codec.JSON:
+    is_plain_text = request.may_be_plain_text and answer.content_type == codec.PLAIN_TEXT
+    if answer.content_type != codec.JSON and not is_plain_text:
         detail = f"expected JSON, got {answer.content_type}: {codec.sample(answer.body)}"
         raise ProtocolViolation(request.operation, detail)
     return answer.body

@@ -15,6 +15,7 @@ from workerclient.base.errors import Operation, ProtocolViolation, Status, TooLa
 from workerclient.base.kind import ApiKind
 
 JSON: Final = "application/json"
+PLAIN_TEXT: Final = "text/plain"
 MERGE_PATCH: Final = "application/merge-patch+json"
 JSON_PATCH: Final = "application/json-patch+json"
 

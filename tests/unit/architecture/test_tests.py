@@ -73,6 +73,13 @@ def test_private_members_are_found() -> None:
     assert list(renamed(ast.parse("patch.setattr(link, '_notices', 1); getattr(x, '_y')"))) == ["_notices", "_y"]
 
 
+def test_what_a_package_of_tests_shares_ends_with_the_package() -> None:
+    """Without `__init__.py` a folder is no package, and its servers would run until the last test of all."""
+    sharing = [path.parent for path in FILES.values() if 'scope="package"' in path.read_text()]
+    assert sharing
+    assert [folder for folder in sharing if not (folder / "__init__.py").exists()] == []
+
+
 def test_every_scenario_that_a_test_names_is_described_and_every_described_one_has_a_test() -> None:
     assert set(scenarios.described(SCENARIOS.read_text())) == set(scenarios.files_by_scenario())
 

@@ -56,9 +56,9 @@ def test_a_kueue_that_does_not_serve_what_we_speak_is_from_before_it() -> None:
 def test_a_worker_says_itself_how_it_spells_gates(
     kinds: tuple[ServedKind, ...], want: tuple[GateDialect | None, bool]
 ) -> None:
-    document = OpenApi(kinds).find("/openapi/v3/apis/kueue.x-k8s.io/v1beta2")
-    assert document is not None
-    found = schema_facts(orjson.loads(document), NEW)
+    described = OpenApi(kinds).find("/openapi/v3/apis/kueue.x-k8s.io/v1beta2")
+    assert described is not None
+    found = schema_facts(orjson.loads(described[0]), NEW)
     assert (found.dialect, found.has_gates) == want
 
 

@@ -1,0 +1,1 @@
+"""One suite of the Kubernetes API, on the local server and on a real kube-apiserver."""

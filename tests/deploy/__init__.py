@@ -1,0 +1,1 @@
+"""Manifests, chart, alerts and roles, on a real kube-apiserver."""

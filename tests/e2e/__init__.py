@@ -1,0 +1,1 @@
+"""Whole stories, on local clusters and on real Kueue."""
