@@ -286,7 +286,7 @@ def test_a_terminal_that_is_too_small_gets_lines(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "want"),
     [
-        pytest.param(("--fast",), "No such option: --fast", id="an unknown option"),
+        pytest.param(("--fast",), "error: no such option: --fast; `turnstile demo --help`", id="an unknown option"),
         pytest.param(("--directory", "file/demo"), "error: --directory: cannot write to ", id="below a file"),
     ],
 )
