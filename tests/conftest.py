@@ -1,5 +1,6 @@
 """What holds for all tests: property tests judge results, not speed, and what shares a server runs in one process."""
 
+import signal
 from collections import Counter
 from pathlib import Path
 
@@ -27,6 +28,12 @@ _ONE_HALF = frozenset({"test_lost_worker.py", "test_failover.py", "test_forecast
 _REAL_FIXTURES = frozenset({"oracle", "oracles", "helm_program", "promtool"})
 """They give a test a program that is built with Go. Suites that run on local servers too mark their own tests."""
 _SUITES = {"e2e": "real Kueue", "conformance": "a real kube-apiserver"}
+
+
+def pytest_configure() -> None:
+    """Let processes that tests start take Ctrl-C, also if a shell started the tests in the background."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
