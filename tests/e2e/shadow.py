@@ -4,6 +4,7 @@ import asyncio
 import base64
 import json
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -79,7 +80,7 @@ async def start_shadow(scene: Scene, directory: Path, **sections: Any) -> Shadow
         reply = await side.api.post(NAMESPACES.at(), {"metadata": {"name": SHADOW_NAMESPACE}})
         assert reply.status in (201, 409)
     for name, side in scene.workers.items():
-        content = await _kubeconfig(side, "shadow-worker.yaml", directory)
+        content = await _kubeconfig(side, ("shadow-worker.yaml", "worker-kueue.yaml"), directory)
         data = {"kubeconfig": base64.b64encode(content.encode()).decode()}
         secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "data": data}
         path = SECRETS.at(SHADOW_NAMESPACE, name)
@@ -91,7 +92,7 @@ async def start_shadow(scene: Scene, directory: Path, **sections: Any) -> Shadow
         "journal": {"path": str(journal)},
         **sections,
     }
-    turnstile = Turnstile(directory, await _kubeconfig(scene.hub, "shadow.yaml", directory), document, ["--shadow"])
+    turnstile = Turnstile(directory, await _kubeconfig(scene.hub, ("shadow.yaml",), directory), document, ["--shadow"])
     scene.turnstile = scene.turnstile or turnstile  # whose log is shown when a wait is in vain
     await turnstile.start()
     return Shadow(turnstile, socket, journal)
@@ -118,11 +119,13 @@ async def refusals_of_shadow(scene: Scene) -> list[str]:
     return found
 
 
-async def _kubeconfig(side: Cluster, manifest: str, directory: Path) -> str:
+async def _kubeconfig(side: Cluster, manifests: Iterable[str], directory: Path) -> str:
     """Return a kubeconfig for an account that has the shadow's roles and no other; a local cluster knows no roles."""
     if not isinstance(side, RealSide):
         return side.kubeconfig()
-    text = (_RBAC / manifest).read_text().replace(f"namespace: {TURNSTILE_NAMESPACE}", f"namespace: {SHADOW_NAMESPACE}")
+    text = "\n---\n".join((_RBAC / manifest).read_text() for manifest in manifests)
+    text = text.replace(f"namespace: {TURNSTILE_NAMESPACE}", f"namespace: {SHADOW_NAMESPACE}")
+    text = text.replace("name: turnstile-worker-", "name: turnstile-shadow-worker-")  # Turnstile itself keeps its own
     documents = [each for each in yaml.safe_load_all(text) if each["kind"] != "Namespace"]
     metadata = {"name": "turnstile", "namespace": SHADOW_NAMESPACE}
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
